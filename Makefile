@@ -1,0 +1,60 @@
+# Everything a newcomer needs: Python 3.11 or later and make. Each target sets up what it uses.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Tests run on all cores; tests that share a broker stay on one worker.
+WORKERS ?= auto
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	@touch $@
+
+setup: $(VENV)/.dev ## Create the environment and install everything for development
+
+demo: $(VENV)/.run ## Run the embedded demonstration: a stream with a rare slice, bare against focused
+	$(BIN)/maxloss demo
+
+test: $(VENV)/.dev ## Run all tests, doctests and the README's examples
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## Check style, types and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=.:connectors $(BIN)/lint-imports
+
+format: $(VENV)/.dev ## Rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+bench-quick: $(VENV)/.bench ## A short form of the benchmarks, under two minutes
+	$(BIN)/python -m benchmarks --quick
+
+wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
+	$(BIN)/python -m build --outdir dist .
+
+clean: ## Remove the environment and everything that was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+.PHONY: help setup demo test lint format bench bench-quick wheel clean
