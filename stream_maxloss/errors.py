@@ -79,7 +79,5 @@ class MissingExtraError(StreamMaxlossError, ImportError):
     """
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs the '{extra}' extra; run: pip install 'stream-maxloss[{extra}]'"
-        )
+        super().__init__(f"{feature} needs the '{extra}' extra; run: pip install 'stream-maxloss[{extra}]'")
         self.extra = extra
