@@ -108,7 +108,7 @@ def next_below(state: NDArray[np.uint64], bound: int) -> int:
         word = next_uint64(state)
         while word < rejected:
             word = next_uint64(state)
-        return np.int64(word % size)
+        return int(np.int64(word % size))
     # Lemire (2019): the upper half of a 32 by 32 bit product, without a division but in the rare case below.
     product = (next_uint64(state) >> np.uint64(32)) * size
     low = product & _HALF_WORD
@@ -117,4 +117,4 @@ def next_below(state: NDArray[np.uint64], bound: int) -> int:
         while low < rejected:
             product = (next_uint64(state) >> np.uint64(32)) * size
             low = product & _HALF_WORD
-    return np.int64(product >> np.uint64(32))
+    return int(np.int64(product >> np.uint64(32)))
