@@ -214,7 +214,7 @@ class SumTree:
         values = np.asarray(weights, dtype=np.float64)
         if places.shape != values.shape or places.ndim != 1:
             raise ValueError(f"slots and weights must be two rows of one length, got {places.shape} and {values.shape}")
-        if len(places) and not (0 <= places.min() and places.max() < self.capacity):
+        if len(places) and not (places.min() >= 0 and places.max() < self.capacity):
             self._checked(int(places.min() if places.min() < 0 else places.max()))
         bad = ~((values >= 0.0) & (values < np.inf))
         if bad.any():

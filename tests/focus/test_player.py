@@ -102,7 +102,7 @@ def test_constant_loss_keeps_the_weights_uniform_up_to_sampling():
             player.update(slot, probability, 1.0)
         logarithms[seed] = np.log(player.weights())
     # A round adds eta/p_i with probability p_i: eta in the mean, whatever p is, with variance at most
-    # eta^2/p_i <= 1/(2m). Over T rounds: mean T/(2m) = 5, variance T/(2m) = 5; five deviations of the mean of all seeds.
+    # eta^2/p_i <= 1/(2m). Over T rounds: mean T/(2m) = 5, variance T/(2m) = 5; five deviations of the seeds' mean.
     np.testing.assert_allclose(logarithms.mean(axis=0), 5.0, atol=5 * math.sqrt(5 / seeds))
 
 

@@ -189,5 +189,5 @@ def test_wrong_arguments_are_named(call, message):
 
 
 def test_a_capacity_that_is_no_integer_is_refused():
-    with pytest.raises(TypeError, match="capacity must be an integer, got 2.5"):
+    with pytest.raises(TypeError, match=r"capacity must be an integer, got 2\.5"):
         SumTree(2.5)
