@@ -1,6 +1,6 @@
 """What Python calls: one row, or one pass over many rows, of the learner in a block of memory.
 
-A pass returns (row, status): row -1 if all went well, else the row that was refused and why (`kernels.fault_kind`);
+A pass returns (row, status): row -1 if all went well, else the row that was refused and why (`scoring.fault_kind`);
 the rows before it have then been learned, and the caller puts the memory back.
 """
 
@@ -10,16 +10,7 @@ import math
 
 from numba import njit
 
-from stream_maxloss.linear.kernels import (
-    Integers,
-    clean,
-    learn_dense,
-    learn_sparse,
-    score_dense,
-    score_sparse,
-    step_dense,
-    step_sparse,
-)
+from stream_maxloss.linear.kernels import learn_dense, learn_sparse, step_dense, step_sparse
 from stream_maxloss.linear.memory import (
     AVERAGED,
     CAPACITY,
@@ -30,6 +21,7 @@ from stream_maxloss.linear.memory import (
     WINNOW,
     Floats,
 )
+from stream_maxloss.linear.scoring import Integers, clean, score_dense, score_sparse
 
 __all__ = ["learn_row", "learn_row_sparse", "run_csr", "run_dense", "run_matrix", "score_row", "score_row_sparse"]
 
