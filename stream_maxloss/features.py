@@ -60,6 +60,11 @@ class FeatureMap:
         for name in sorted((name for name in names if name not in columns), key=str):
             columns[name] = len(columns)
 
+    def truncate(self, length: int) -> None:
+        """Forget the names that were added last, down to `length` of them."""
+        while len(self._columns) > length:
+            self._columns.popitem()
+
     def state_dict(self) -> dict[str, Any]:
         """Return the names as JSON: text as it is, whole numbers as {"int": n}."""
         names: list[Any] = []
@@ -127,6 +132,9 @@ class HashedFeatureMap:
 
     def add(self, names: Iterable[Hashable]) -> None:
         """Do nothing: every name has its column already."""
+
+    def truncate(self, length: int) -> None:
+        """Do nothing: no name was added."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return nothing to save: the width is a parameter of the learner."""

@@ -23,7 +23,17 @@ from stream_maxloss.linear.memory import (
 )
 from stream_maxloss.linear.scoring import Integers, clean, score_dense, score_sparse
 
-__all__ = ["learn_row", "learn_row_sparse", "run_csr", "run_dense", "run_matrix", "score_row", "score_row_sparse"]
+__all__ = [
+    "learn_row",
+    "learn_row_columns",
+    "learn_row_sparse",
+    "run_csr",
+    "run_dense",
+    "run_matrix",
+    "score_row",
+    "score_row_columns",
+    "score_row_sparse",
+]
 
 
 @njit(cache=True)
@@ -63,6 +73,20 @@ def score_row_sparse(memory: Floats, columns: Integers, x: Floats) -> float:
 def learn_row_sparse(memory: Floats, columns: Integers, x: Floats, target: float, weight: float) -> int:
     """Learn one sparse row."""
     h, _, v, u = split(memory)
+    return learn_sparse(memory, h, v, u, columns, x, columns.shape[0], target, weight)
+
+
+@njit(cache=True)
+def score_row_columns(memory: Floats, columns: Integers) -> float:
+    """Score the row at hand, whose values lie in these columns."""
+    h, x, v, u = split(memory)
+    return score_sparse(h, v, u, columns, x, columns.shape[0])
+
+
+@njit(cache=True)
+def learn_row_columns(memory: Floats, columns: Integers, target: float, weight: float) -> int:
+    """Learn the row at hand, whose values lie in these columns."""
+    h, x, v, u = split(memory)
     return learn_sparse(memory, h, v, u, columns, x, columns.shape[0], target, weight)
 
 

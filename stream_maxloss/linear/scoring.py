@@ -1,7 +1,7 @@
 """Scores of dense and of sparse rows, and what makes a row unfit to be scored.
 
-A row is a vector `x` of values with, for sparse rows, a vector `columns` of their places. Short dense rows are summed in
-the same order as sparse ones, so the two forms give the same bits.
+A row is a vector `x` of values with, for sparse rows, a vector `columns` of their places. Short dense rows are summed
+in the same order as sparse ones, so the two forms give the same bits.
 """
 
 from __future__ import annotations

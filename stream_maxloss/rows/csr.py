@@ -72,23 +72,14 @@ def merge_rows(
     return out_indptr, out_columns[:last], out_values[:last]
 
 
-@njit(cache=True)
-def is_canonical(indptr: Integers, columns: Integers) -> bool:
-    """Tell whether every row's columns are known and strictly ascending."""
-    for i in range(indptr.shape[0] - 1):
-        previous = -1
-        for k in range(indptr[i], indptr[i + 1]):
-            if columns[k] <= previous:
-                return False
-            previous = columns[k]
-    return True
+def assemble(parts: list[Fixed | Ragged], rows: int, distinct: bool) -> tuple[Integers, Integers, Floats]:
+    """Return (indptr, columns, values) of all parts side by side.
 
-
-def assemble(parts: list[Fixed | Ragged], rows: int) -> tuple[Integers, Integers, Floats]:
-    """Return (indptr, columns, values) of all parts side by side."""
+    `distinct` tells that two entries of a row never share a column, so a lone complete ragged part is taken as it is.
+    """
     fixed = [part for part in parts if isinstance(part, Fixed)]
     ragged = [part for part in parts if isinstance(part, Ragged)]
-    if len(ragged) == 1 and not fixed and is_canonical(ragged[0].indptr, ragged[0].columns):
+    if distinct and len(ragged) == 1 and not fixed and ragged[0].columns.min(initial=0) >= 0:
         return ragged[0].indptr, ragged[0].columns, ragged[0].values
     fixed_columns = np.array([part.columns for part in fixed], dtype=np.int64).reshape(len(fixed), rows)
     fixed_values = np.array([part.values for part in fixed]).reshape(len(fixed), rows)

@@ -172,5 +172,5 @@ def add_in_order(columns: list[Any], features: Features) -> None:
 
 def from_columns(columns: list[Any], num_rows: int, features: Features) -> Rows:
     """Return typed columns as CSR rows."""
-    indptr, indices, values = assemble([column.entries(features) for column in columns], num_rows)
+    indptr, indices, values = assemble([column.entries(features) for column in columns], num_rows, features.grows)
     return Rows([], indices, values, indptr, False)
