@@ -1,0 +1,37 @@
+"""Checks of constructor arguments, with one form of message."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+__all__ = ["require_choice", "require_open_unit", "require_positive"]
+
+
+def require_positive(name: str, value: float, remedy: str = "") -> None:
+    """Raise ValueError unless `value` is a positive, finite number.
+
+    Examples
+    --------
+    >>> from stream_maxloss.arguments import require_positive
+    >>> require_positive("lr", -1, "0.1 is a good start")
+    Traceback (most recent call last):
+    ...
+    ValueError: lr must be positive, got -1; 0.1 is a good start
+
+    """
+    if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+        raise ValueError(f"{name} must be positive, got {value!r}" + (f"; {remedy}" if remedy else ""))
+
+
+def require_open_unit(name: str, value: float, high: float = 1.0, remedy: str = "") -> None:
+    """Raise ValueError unless `value` lies strictly between 0 and `high`."""
+    if not (isinstance(value, int | float) and 0.0 < value < high):
+        ending = f"; {remedy}" if remedy else ""
+        raise ValueError(f"{name} must lie strictly between 0 and {high:g}, got {value!r}{ending}")
+
+
+def require_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise ValueError unless `value` is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

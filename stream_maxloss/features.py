@@ -1,0 +1,144 @@
+"""Feature maps: which column of a learner's weight vector a feature's name stands for.
+
+Dicts and Arrow batches share one map, so both speeds learn one model. A number or a boolean is the feature of its own
+name; a text value `v` of `c` is the feature `c=v` with value 1; a missing value is no feature at all.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+__all__ = ["FeatureMap", "HashedFeatureMap", "text_feature"]
+
+
+def text_feature(column: Hashable, value: str) -> str:
+    """Return the feature that stands for a text value of a column."""
+    return f"{column}={value}"
+
+
+class FeatureMap:
+    """A growing map from feature names to columns 0, 1, 2, ...
+
+    The new names of one row get their columns in sorted order, so that the order of a dict's keys never matters.
+
+    Examples
+    --------
+    >>> from stream_maxloss.features import FeatureMap
+    >>> features = FeatureMap()
+    >>> features.add({"b", "a"})
+    >>> features.find("b"), features.find("unknown"), features.names
+    (1, -1, ['a', 'b'])
+
+    """
+
+    grows = True
+
+    def __init__(self) -> None:
+        self._columns: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def names(self) -> list[Hashable]:
+        """Names in the order of their columns."""
+        return list(self._columns)
+
+    def find(self, name: Hashable) -> int:
+        """Return the column of a name, or -1."""
+        return self._columns.get(name, -1)
+
+    def name_of(self, column: int) -> Hashable:
+        """Return the name of a column."""
+        return self.names[column]
+
+    def add(self, names: Iterable[Hashable]) -> None:
+        """Give columns to the names of one row that have none yet."""
+        columns = self._columns
+        for name in sorted((name for name in names if name not in columns), key=str):
+            columns[name] = len(columns)
+
+    def truncate(self, length: int) -> None:
+        """Forget the names that were added last, down to `length` of them."""
+        while len(self._columns) > length:
+            self._columns.popitem()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the names as JSON: text as it is, whole numbers as {"int": n}."""
+        names: list[Any] = []
+        for name in self._columns:
+            if isinstance(name, str):
+                names.append(name)
+            elif isinstance(name, int) and not isinstance(name, bool):
+                names.append({"int": name})
+            else:
+                raise ValueError(f"a feature name must be text or a whole number to be saved, got {name!r}")
+        return {"names": names}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over the names of `state_dict`."""
+        names = [name["int"] if isinstance(name, dict) else name for name in state["names"]]
+        self._columns = {name: column for column, name in enumerate(names)}
+
+
+class HashedFeatureMap:
+    """A map onto a fixed number of columns, 2^bits, by hashing: memory is bounded, names are forgotten.
+
+    Two names may share a column; with n features the expected share of features that collide is about n / 2^bits. The
+    hash is the same in every process.
+
+    Parameters
+    ----------
+    bits
+        Columns are 2^bits. Each more doubles the memory and halves the collisions.
+
+    Examples
+    --------
+    >>> from stream_maxloss.features import HashedFeatureMap
+    >>> features = HashedFeatureMap(bits=4)
+    >>> len(features), 0 <= features.find("anything") < 16
+    (16, True)
+
+    """
+
+    grows = False
+
+    def __init__(self, bits: int) -> None:
+        if not 1 <= bits <= 30:
+            raise ValueError(f"hash_bits must lie between 1 and 30, got {bits!r}; 18 is a good start")
+        self.bits = bits
+
+    def __len__(self) -> int:
+        return 1 << self.bits
+
+    @property
+    def names(self) -> list[Hashable]:
+        """Columns have no names of their own: `#0`, `#1`, ..."""
+        return [f"#{column}" for column in range(len(self))]
+
+    def find(self, name: Hashable) -> int:
+        """Return the column of a name."""
+        mixed = zlib.crc32(str(name).encode("utf-8", "surrogatepass"))
+        # CRC is linear: names that differ in one digit land in a pattern. Mix the bits before cutting them off.
+        mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+        mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+        return (mixed ^ (mixed >> 16)) & (len(self) - 1)
+
+    def name_of(self, column: int) -> Hashable:
+        """Return the stand-in name of a column."""
+        return f"#{column}"
+
+    def add(self, names: Iterable[Hashable]) -> None:
+        """Do nothing: every name has its column already."""
+
+    def truncate(self, length: int) -> None:
+        """Do nothing: no name was added."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return nothing to save: the width is a parameter of the learner."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over nothing."""

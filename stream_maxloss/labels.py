@@ -1,0 +1,81 @@
+"""Labels of the binary learners: bool, np.bool_, 0/1 or -1/+1, as signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SIGNS", "sign_of", "signs_of"]
+
+# True equals 1 and hashes like it, and so do np.True_ and 1.0: one look-up serves every form of a label.
+SIGNS: dict[Any, float] = {1: 1.0, 0: -1.0, -1: -1.0}
+
+
+def refuse(label: object, place: str = "") -> ValueError:
+    """Return the error for something that is no binary label."""
+    return ValueError(
+        f"label{place} must be a bool, 0/1 or -1/+1, got {label!r}; "
+        "for more than two classes use river.multiclass.OneVsRest"
+    )
+
+
+def sign_of(label: object) -> float:
+    """Return +1.0 or -1.0.
+
+    Examples
+    --------
+    >>> from stream_maxloss.labels import sign_of
+    >>> sign_of(True), sign_of(0), sign_of(-1)
+    (1.0, -1.0, -1.0)
+
+    """
+    try:
+        sign = SIGNS.get(label)
+    except TypeError:
+        sign = None
+    if sign is None:
+        raise refuse(label)
+    return sign
+
+
+def signs_of(labels: Any) -> NDArray[np.float64]:
+    """Return the signs of a column of labels: a pandas or polars Series, an Arrow or numpy array, or a list.
+
+    Examples
+    --------
+    >>> from stream_maxloss.labels import signs_of
+    >>> signs_of([0, 1, 1])
+    array([-1.,  1.,  1.])
+
+    """
+    array = as_array(labels)
+    if array.dtype == np.bool_:
+        return np.where(array, 1.0, -1.0)
+    if array.dtype.kind in "iuf":
+        values = array.astype(np.float64, copy=False)
+        wrong = ~((values == 1.0) | (values == 0.0) | (values == -1.0))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise refuse(array[row].item(), f" of row {row}")
+        return np.where(values == 1.0, 1.0, -1.0)
+    signs = np.empty(len(array))
+    for row, label in enumerate(array.tolist()):
+        try:
+            signs[row] = sign_of(label)
+        except ValueError as error:
+            raise refuse(label, f" of row {row}") from error
+    return signs
+
+
+def as_array(column: Any) -> NDArray[Any]:
+    """Return any column-like object as a one-dimensional numpy array."""
+    if isinstance(column, np.ndarray):
+        return column.reshape(-1)
+    if hasattr(column, "to_numpy"):
+        if hasattr(column, "combine_chunks") or hasattr(column, "buffers"):
+            # Arrow: a null makes numbers NaN and booleans objects, and both are refused by name later on.
+            return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+        return np.asarray(column.to_numpy())
+    return np.asarray(column)

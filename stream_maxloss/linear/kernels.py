@@ -1,0 +1,310 @@
+"""The per-row step of every linear learner, over dense and over sparse rows.
+
+Each step returns a status: 0 if the row was learned, else `scoring.fault(kind, entry)`, and then nothing has changed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from stream_maxloss.linear.memory import (
+    ADAPTED,
+    AVERAGED,
+    BALANCED_WINNOW,
+    CAPACITY,
+    FIRST,
+    FOURTH,
+    HEADER,
+    INTERCEPT,
+    MARGIN_PURSUIT,
+    MISTAKES,
+    NEEDS_NORM,
+    NORM,
+    RADIUS,
+    RULE,
+    SCALE,
+    SCALE_SUM,
+    SECOND,
+    SEEN,
+    STEPS,
+    U_INTERCEPT,
+    UPDATES,
+    V_INTERCEPT,
+    WARMUP,
+    WINNOW,
+    Floats,
+)
+from stream_maxloss.linear.rules import plan_step
+from stream_maxloss.linear.scoring import (
+    OVERFLOW,
+    Integers,
+    check_unit,
+    clean,
+    combine,
+    dot_dense,
+    dot_sparse,
+    dot_vectorised,
+    fault,
+    score_dense,
+    score_sparse,
+)
+
+__all__ = ["learn_dense", "learn_sparse", "step_dense", "step_sparse"]
+
+# w = SCALE * v: fold the scale into v before it can underflow.
+SMALLEST_SCALE = 1e-9
+# |w|^2 is kept by increments; recompute it now and then so that rounding cannot pile up.
+NORM_REFRESH = 65536
+# Winnow's weights stay finite whatever comes.
+LARGEST_WEIGHT = 1e100
+
+
+@njit(cache=True)
+def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: float) -> float:
+    """Apply w <- shrink w + coefficient x to the scalars; return the step that v has to make along x.
+
+    With w = SCALE v, v moves by delta = coefficient / SCALE. The sum of iterates is sum_t SCALE_t v_t =
+    SCALE_SUM v - u when u grows by SCALE_SUM delta x at every move, so averaging costs nothing on rows that
+    change nothing.
+    """
+    if shrink != 1.0 and shrink > 0.0:
+        h[SCALE] *= shrink
+    if h[RADIUS] > 0.0:
+        h[NORM] = shrink * shrink * h[NORM] + 2.0 * shrink * coefficient * score + coefficient * coefficient * norm
+    delta = coefficient / h[SCALE]
+    if coefficient != 0.0:
+        h[UPDATES] += 1.0
+        if h[INTERCEPT] != 0.0:
+            h[V_INTERCEPT] += delta
+            if h[AVERAGED] != 0.0:
+                h[U_INTERCEPT] += h[SCALE_SUM] * delta
+    return delta
+
+
+@njit(cache=True)
+def fold_scale(h: Floats, v: Floats) -> None:
+    """Move the scale into v: v <- SCALE v, SCALE <- 1, which leaves SCALE_SUM v as it was."""
+    for j in range(v.shape[0]):
+        v[j] *= h[SCALE]
+    h[V_INTERCEPT] *= h[SCALE]
+    h[SCALE_SUM] /= h[SCALE]
+    h[SCALE] = 1.0
+
+
+@njit(cache=True)
+def finish(h: Floats, v: Floats) -> None:
+    """Project to the ball, keep the scale in range, and count the iterate."""
+    radius = h[RADIUS]
+    if radius > 0.0:
+        if h[UPDATES] % NORM_REFRESH == NORM_REFRESH - 1.0:
+            h[NORM] = h[SCALE] * h[SCALE] * (dot_vectorised(v, v, v.shape[0]) + h[V_INTERCEPT] * h[V_INTERCEPT])
+        if h[NORM] > radius * radius:
+            h[SCALE] *= radius / math.sqrt(h[NORM])
+            h[NORM] = radius * radius
+    if h[SCALE] < SMALLEST_SCALE:
+        fold_scale(h, v)
+    if h[AVERAGED] != 0.0:
+        h[SCALE_SUM] += h[SCALE]
+
+
+@njit(cache=True)
+def adapt_scale(h: Floats, warmup: Floats, score: float) -> None:
+    """Collect |z| through the warm-up, then set MarginPursuit's scale once (Holland 2019, section 4).
+
+    s = sqrt(n v / (2 l2 ln(1/delta))), v the 75th percentile of |y <w, x_i>| over the n rows of the warm-up.
+    """
+    rows = int(h[WARMUP])
+    place = int(h[STEPS]) - 1
+    if place < rows:
+        warmup[place] = abs(score)
+    if place == rows - 1:
+        spread = np.sort(warmup)[min(rows - 1, (3 * rows) // 4)]
+        h[ADAPTED] = max(1.0, math.sqrt(rows * spread / (2.0 * h[SECOND] * math.log(1.0 / h[FOURTH]))))
+
+
+@njit(cache=True)
+def winnow_factor(h: Floats, exponent: float) -> float:
+    """Return beta^exponent."""
+    return math.exp(min(max(exponent * math.log(h[FIRST]), -200.0), 200.0))
+
+
+@njit(cache=True)
+def bounded(weight: float) -> float:
+    """Keep a multiplicative weight inside what a float can come back from."""
+    return min(max(weight, 1.0 / LARGEST_WEIGHT), LARGEST_WEIGHT)
+
+
+@njit(cache=True)
+def winnow_move(h: Floats, v: Floats, u: Floats, column: int, exponent: float) -> None:
+    """Promote or demote one weight; balanced Winnow moves its twin the other way."""
+    if exponent == 0.0:
+        return
+    factor = winnow_factor(h, exponent)
+    v[column] = bounded(v[column] * factor)
+    if h[RULE] == BALANCED_WINNOW:
+        u[column] = bounded(u[column] / factor)
+
+
+@njit(cache=True)
+def winnow_intercept(h: Floats, exponent: float) -> None:
+    """Promote or demote the constant feature's weight."""
+    if h[INTERCEPT] != 0.0:
+        factor = winnow_factor(h, exponent)
+        h[V_INTERCEPT] = bounded(h[V_INTERCEPT] * factor)
+        if h[RULE] == BALANCED_WINNOW:
+            h[U_INTERCEPT] = bounded(h[U_INTERCEPT] / factor)
+
+
+@njit(cache=True)
+def count(h: Floats, score: float, target: float) -> bool:
+    """Count the row, and the mistake if its score has the wrong sign; return whether it had."""
+    h[STEPS] += 1.0
+    mistaken = (score >= 0.0) != (target > 0.0)
+    if mistaken:
+        h[MISTAKES] += 1.0
+    return mistaken
+
+
+@njit(cache=True)
+def present_columns(x: Floats, length: int) -> int:
+    """Return how many leading columns a dense row needs: all up to its last present value."""
+    for j in range(length - 1, -1, -1):
+        if not np.isnan(x[j]):
+            return j + 1
+    return 0
+
+
+@njit(cache=True)
+def move_dense(h: Floats, v: Floats, u: Floats, x: Floats, length: int, delta: float) -> None:
+    """Move v by delta x, and u with it."""
+    for j in range(length):
+        v[j] += delta * x[j]
+    if h[AVERAGED] != 0.0:
+        correction = h[SCALE_SUM] * delta
+        for j in range(length):
+            u[j] += correction * x[j]
+
+
+@njit(cache=True)
+def move_sparse(h: Floats, v: Floats, u: Floats, columns: Integers, x: Floats, length: int, delta: float) -> None:
+    """Move v by delta x, and u with it."""
+    for k in range(length):
+        v[columns[k]] += delta * x[k]
+    if h[AVERAGED] != 0.0:
+        correction = h[SCALE_SUM] * delta
+        for k in range(length):
+            u[columns[k]] += correction * x[k]
+
+
+@njit(cache=True)
+def step_dense(
+    memory: Floats, h: Floats, v: Floats, u: Floats, x: Floats, length: int, target: float, weight: float, score: float
+) -> None:
+    """Take the additive step on a clean dense row whose current-iterate score is known."""
+    norm = (dot_dense(x, x, length) + h[INTERCEPT]) if h[NEEDS_NORM] != 0.0 else 0.0
+    count(h, score, target)
+    shrink, coefficient = plan_step(h, score, target, weight, norm)
+    delta = commit(h, shrink, coefficient, score, norm)
+    if coefficient != 0.0:
+        move_dense(h, v, u, x, length, delta)
+    finish(h, v)
+    if h[RULE] == MARGIN_PURSUIT and h[WARMUP] > 0.0:
+        adapt_scale(h, memory[HEADER + 3 * int(h[CAPACITY]) :], score)
+
+
+@njit(cache=True)
+def step_sparse(
+    memory: Floats,
+    h: Floats,
+    v: Floats,
+    u: Floats,
+    columns: Integers,
+    x: Floats,
+    length: int,
+    target: float,
+    weight: float,
+    score: float,
+) -> None:
+    """Take the additive step on a clean sparse row whose current-iterate score is known."""
+    norm = (dot_dense(x, x, length) + h[INTERCEPT]) if h[NEEDS_NORM] != 0.0 else 0.0
+    count(h, score, target)
+    shrink, coefficient = plan_step(h, score, target, weight, norm)
+    delta = commit(h, shrink, coefficient, score, norm)
+    if coefficient != 0.0:
+        move_sparse(h, v, u, columns, x, length, delta)
+    finish(h, v)
+    if h[RULE] == MARGIN_PURSUIT and h[WARMUP] > 0.0:
+        adapt_scale(h, memory[HEADER + 3 * int(h[CAPACITY]) :], score)
+
+
+@njit(cache=True)
+def learn_dense(
+    memory: Floats, h: Floats, v: Floats, u: Floats, x: Floats, length: int, target: float, weight: float
+) -> int:
+    """Learn one dense row; absent values (NaN) in `x` become zero. Return 0 or a fault."""
+    if h[RULE] == WINNOW:
+        status = check_unit(x, length)
+        if status != 0:
+            return status
+    present = length
+    score = combine(h, dot_dense(v, x, length))
+    if not math.isfinite(score):
+        present = present_columns(x, length)
+        status = clean(x, length)
+        if status != 0:
+            return status
+        score = combine(h, dot_dense(v, x, length))
+        if not math.isfinite(score):
+            return fault(OVERFLOW, 0)
+    h[SEEN] = max(h[SEEN], float(present))
+    if h[RULE] < WINNOW:
+        step_dense(memory, h, v, u, x, length, target, weight, score)
+        return 0
+    score = score_dense(h, v, u, x, length)
+    if count(h, score, target):
+        for j in range(length):
+            winnow_move(h, v, u, j, target * weight * x[j])
+        winnow_intercept(h, target * weight)
+    return 0
+
+
+@njit(cache=True)
+def learn_sparse(
+    memory: Floats,
+    h: Floats,
+    v: Floats,
+    u: Floats,
+    columns: Integers,
+    x: Floats,
+    length: int,
+    target: float,
+    weight: float,
+) -> int:
+    """Learn one sparse row; absent values (NaN) in `x` become zero. Return 0 or a fault."""
+    if h[RULE] == WINNOW:
+        status = check_unit(x, length)
+        if status != 0:
+            return status
+        for k in range(length):
+            if not np.isnan(x[k]):
+                h[SEEN] = max(h[SEEN], columns[k] + 1.0)
+    score = combine(h, dot_sparse(v, columns, x, length))
+    if not math.isfinite(score):
+        status = clean(x, length)
+        if status != 0:
+            return status
+        score = combine(h, dot_sparse(v, columns, x, length))
+        if not math.isfinite(score):
+            return fault(OVERFLOW, 0)
+    if h[RULE] < WINNOW:
+        step_sparse(memory, h, v, u, columns, x, length, target, weight, score)
+        return 0
+    score = score_sparse(h, v, u, columns, x, length)
+    if count(h, score, target):
+        for k in range(length):
+            winnow_move(h, v, u, columns[k], target * weight * x[k])
+        winnow_intercept(h, target * weight)
+    return 0

@@ -1,0 +1,321 @@
+"""A linear model: a feature map and a block of memory, fed with dicts or frames."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Mapping
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.features import FeatureMap, HashedFeatureMap
+from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.faults import find_fault, refuse_row, refuse_value
+from stream_maxloss.linear.passes import (
+    learn_row,
+    learn_row_columns,
+    learn_row_sparse,
+    run_csr,
+    run_dense,
+    run_matrix,
+    score_row,
+    score_row_columns,
+    score_row_sparse,
+)
+from stream_maxloss.rows import Rows, read_frame, read_row
+
+__all__ = ["LinearModel", "row_weights"]
+
+ROW_OFFSET = layout.row_offset()
+FIRST_CAPACITY = 16
+
+
+class LinearModel:
+    """State and calls that all linear learners share.
+
+    Parameters
+    ----------
+    rule
+        Code of the update rule, from `memory`.
+    settings
+        Up to four numbers of the rule's own.
+    intercept
+        Whether a constant-1 feature is added.
+    averaged
+        Whether scores use the average of the iterates.
+    radius
+        Radius of the ball that the weights are projected to; 0 for none.
+    hash_bits
+        Hash features onto 2^hash_bits columns; None for a map that grows.
+    initial
+        What a new weight starts with.
+    adapted
+        What the rule's adaptive quantity starts with.
+    warmup
+        Rows of warm-up.
+
+    """
+
+    def __init__(
+        self,
+        rule: int,
+        settings: tuple[float, ...] = (),
+        *,
+        intercept: bool,
+        averaged: bool = False,
+        radius: float = 0.0,
+        hash_bits: int | None = None,
+        initial: float = 0.0,
+        adapted: float = 0.0,
+        warmup: int = 0,
+    ) -> None:
+        self.features: FeatureMap | HashedFeatureMap
+        self.features = FeatureMap() if hash_bits is None else HashedFeatureMap(hash_bits)
+        self.initial = initial
+        memory = layout.allocate(0, warmup)
+        memory[layout.RULE] = rule
+        memory[layout.INTERCEPT] = intercept
+        memory[layout.AVERAGED] = averaged
+        memory[layout.RADIUS] = radius
+        memory[layout.NEEDS_NORM] = radius > 0.0 or rule in (layout.LLD, layout.LLM)
+        memory[layout.FIRST : layout.FIRST + len(settings)] = settings
+        memory[layout.ADAPTED] = adapted
+        if intercept:
+            memory[layout.V_INTERCEPT] = memory[layout.U_INTERCEPT] = initial
+        self.memory = layout.grow(memory, max(FIRST_CAPACITY, len(self.features)), initial)
+        self._forget_row()
+
+    def _forget_row(self) -> None:
+        """Drop the packed row and the short cut that packed it."""
+        self._width = -1
+        self._getter: Callable[[Any], tuple[Any, ...]] = tuple
+        self._pack: Callable[..., None] = struct.Struct("0d").pack_into
+        self._packed: tuple[Any, ...] | None = None
+        self._columns: NDArray[np.int64] | None = None
+        self._buffer = memoryview(self.memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.
+        return {"features": self.features, "initial": self.initial, "memory": self.memory}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget_row()
+
+    def _make_room(self) -> None:
+        """Grow the memory to the feature map's size, twofold so that growing costs O(1) a feature."""
+        capacity = int(self.memory[layout.CAPACITY])
+        needed = len(self.features)
+        if needed > capacity:
+            self.memory = layout.grow(self.memory, max(needed, 2 * capacity), self.initial)
+            self._forget_row()
+
+    def _remember_row(self, x: Mapping[Hashable, Any], columns: NDArray[np.int64]) -> None:
+        """Set up the short cut for rows with the names of this one, if each name is one feature."""
+        names = sorted(x, key=self.features.find)
+        if len(columns) != len(x) or [self.features.find(name) for name in names] != columns.tolist():
+            return
+        self._width = len(names)
+        if len(names) == 1:
+            only = names[0]
+            self._getter = lambda row: (row[only],)
+        else:
+            self._getter = itemgetter(*names) if names else lambda row: ()
+        self._pack = struct.Struct(f"{len(names)}d").pack_into
+        self._packed = None
+        prefix = bool((columns == np.arange(len(columns))).all())
+        self._columns = None if prefix else columns
+        self.memory[layout.ROW_LENGTH] = len(names)
+
+    def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
+        """Learn one row.
+
+        The fast way packs the values straight into the memory: it works when the names are those of the row before
+        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn.
+        """
+        if not 0.0 < w < np.inf:
+            raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
+        if len(x) == self._width:
+            try:
+                values = self._getter(x)
+                if values != self._packed:
+                    self._packed = None
+                    self._pack(self._buffer, ROW_OFFSET, *values)
+                    self._packed = values
+            except (KeyError, struct.error):
+                pass
+            else:
+                columns = self._columns
+                if columns is None:
+                    status = learn_row(self.memory, target, w)
+                else:
+                    status = learn_row_columns(self.memory, columns, target, w)
+                if status == 0:
+                    return
+        self._learn_slowly(x, target, w)
+
+    def _learn_slowly(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
+        known = len(self.features)
+        columns, values = read_row(x, self.features, learn=True)
+        self._make_room()
+        status = learn_row_sparse(self.memory, columns, values, target, w)
+        if status != 0:
+            column, value = find_fault(columns, values, status)
+            name = self.features.name_of(column)
+            self.features.truncate(known)
+            raise refuse_value(status, name, value)
+        self._remember_row(x, columns)
+
+    def score(self, x: Mapping[Hashable, Any]) -> float:
+        """Return the score of one row."""
+        if len(x) == self._width:
+            try:
+                values = self._getter(x)
+                if values != self._packed:
+                    self._packed = None
+                    self._pack(self._buffer, ROW_OFFSET, *values)
+                    self._packed = values
+            except (KeyError, struct.error):
+                pass
+            else:
+                columns = self._columns
+                score = score_row(self.memory) if columns is None else score_row_columns(self.memory, columns)
+                if score - score == 0.0:  # finite: an absent or infinite value makes the score NaN or infinite
+                    return score
+        sparse_columns, sparse_values = read_row(x, self.features, learn=False)
+        return score_row_sparse(self.memory, sparse_columns, sparse_values)
+
+    def run(self, frame: Any, targets: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score, then learn, each row of a frame; if a row is refused, the model is as before."""
+        known = len(self.features)
+        rows = read_frame(frame, self.features, learn=True)
+        if len(rows) != len(targets):
+            self.features.truncate(known)
+            raise ValueError(f"y must have one label per row, got {len(targets)} for {len(rows)} rows")
+        self._make_room()
+        # A copy to go back to is cheaper than looking at every value first, unless the model outweighs the batch.
+        before = self.memory.copy() if self.memory.size <= 4 * rows.values.size else None
+        if before is None:
+            self._check(rows, known)
+        scores = np.empty(len(rows))
+        row, status = self._pass(rows, targets, weights, scores, learn=True)
+        self._packed = None
+        if row >= 0:
+            error = refuse_row(rows, self.features, row, status)
+            if before is not None:
+                self.memory[:] = before
+            self.features.truncate(known)
+            raise error
+        return scores
+
+    def _check(self, rows: Rows, known: int) -> None:
+        """Refuse values that a kernel would refuse, before anything is learned."""
+        wrong = np.isinf(rows.values)
+        if self.memory[layout.RULE] == layout.WINNOW:
+            wrong |= (rows.values < 0.0) | (rows.values > 1.0)
+        if wrong.any():
+            row = int(np.argmax(wrong.any(axis=1))) if rows.indptr is None else self._row_of(rows, wrong)
+            error = refuse_row(rows, self.features, row, 0)
+            self.features.truncate(known)
+            raise error
+
+    @staticmethod
+    def _row_of(rows: Rows, wrong: NDArray[np.bool_]) -> int:
+        return int(np.searchsorted(rows.indptr, np.argmax(wrong), side="right")) - 1  # type: ignore[arg-type]
+
+    def scores(self, frame: Any) -> NDArray[np.float64]:
+        """Return the score of each row of a frame."""
+        rows = read_frame(frame, self.features, learn=False)
+        nothing = np.zeros(len(rows))
+        scores = np.empty(len(rows))
+        row, status = self._pass(rows, nothing, nothing, scores, learn=False)
+        if row >= 0:
+            raise refuse_row(rows, self.features, row, status)
+        return scores
+
+    def _pass(
+        self,
+        rows: Rows,
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        learn: bool,
+    ) -> tuple[int, int]:
+        if rows.indptr is not None:
+            return run_csr(self.memory, rows.indptr, rows.columns, rows.values, targets, weights, scores, learn)
+        if rows.prefix:
+            return run_dense(self.memory, rows.values, targets, weights, scores, learn)
+        return run_matrix(self.memory, rows.columns, rows.values, targets, weights, scores, learn)
+
+    @property
+    def weights(self) -> dict[Hashable, float]:
+        """What was learned, by feature name."""
+        values = self.weight_vector()[: len(self.features)].tolist()
+        if self.features.grows:
+            return dict(zip(self.features.names, values, strict=True))
+        return {self.features.name_of(column): value for column, value in enumerate(values) if value != self.initial}
+
+    def weight_vector(self) -> NDArray[np.float64]:
+        """Return the weights that scores are made with, by column."""
+        memory = self.memory
+        v, u = layout.vector_v(memory), layout.vector_u(memory)
+        if memory[layout.RULE] == layout.BALANCED_WINNOW:
+            return v - u
+        if memory[layout.AVERAGED] and memory[layout.STEPS]:
+            return (memory[layout.SCALE_SUM] * v - u) / memory[layout.STEPS]
+        return memory[layout.SCALE] * v
+
+    @property
+    def intercept(self) -> float:
+        """The constant feature's weight."""
+        memory = self.memory
+        v, u = memory[layout.V_INTERCEPT], memory[layout.U_INTERCEPT]
+        if memory[layout.RULE] == layout.BALANCED_WINNOW:
+            return float(v - u)
+        if memory[layout.AVERAGED] and memory[layout.STEPS]:
+            return float((memory[layout.SCALE_SUM] * v - u) / memory[layout.STEPS])
+        return float(memory[layout.SCALE] * v)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that was learned, as arrays and JSON."""
+        memory = self.memory.copy()
+        capacity = int(memory[layout.CAPACITY])
+        # The row at hand is no part of what was learned, and would differ between runs that learned the same.
+        memory[layout.HEADER : layout.HEADER + capacity] = 0.0
+        memory[layout.ROW_LENGTH] = 0.0
+        return {"memory": memory, **{f"features.{k}": v for k, v in self.features.state_dict().items()}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        memory = np.array(state["memory"], dtype=np.float64)
+        if memory.size < layout.HEADER or memory[layout.RULE] != self.memory[layout.RULE]:
+            raise ValueError("the state must come from the same kind of learner; load it into one of that class")
+        self.features.load_state_dict({k[9:]: v for k, v in state.items() if k.startswith("features.")})
+        self.memory = memory
+        self._forget_row()
+
+
+def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
+    """Return one sample weight per row from a number or a column.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive and finite, or their number is wrong.
+
+    """
+    from stream_maxloss.labels import as_array
+
+    weights = np.full(rows, w, dtype=np.float64) if np.isscalar(w) else as_array(w).astype(np.float64)
+    if len(weights) != rows:
+        raise ValueError(f"w must be one number or one per row, got {len(weights)} for {rows} rows")
+    wrong = ~((weights > 0.0) & (weights < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"w of row {row} must be positive and finite, got {weights[row].item()!r}; "
+            "leave out rows that should not count"
+        )
+    return weights

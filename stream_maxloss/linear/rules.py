@@ -1,0 +1,154 @@
+"""The update rules, one small function each, chosen by an integer code inside the kernels.
+
+With score s = <w, x> + b, label y in {-1, +1} and margin z = y s, every additive rule moves
+
+    w <- shrink * w + coefficient * x
+
+and this module computes (shrink, coefficient). The multiplicative rules (Winnow) live in `kernels`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from stream_maxloss.linear.memory import (
+    ABSOLUTE,
+    ADAPTED,
+    BALANCED_WINNOW,
+    FIRST,
+    FOURTH,
+    HINGE,
+    LLD,
+    MARGIN_PURSUIT,
+    PEGASOS,
+    PERCEPTRON,
+    RULE,
+    SECOND,
+    STEPS,
+    THIRD,
+    WINNOW,
+    Floats,
+)
+
+__all__ = ["game_loss", "plan_step", "step_size"]
+
+ROOT_TWO = math.sqrt(2.0)
+CATONI_CAP = 2.0 * ROOT_TWO / 3.0
+# LLM's epsilon must stay inside (0, 1/2): at 0 no row can be noise, at 1/2 all labels are.
+EPSILON_FLOOR = 1e-6
+EPSILON_CEILING = 0.49
+
+
+@njit(cache=True)
+def logistic(margin: float) -> float:
+    """Return 1 / (1 + e^margin), the logistic probability of an error, without overflow."""
+    if margin >= 0.0:
+        decay = math.exp(-margin)
+        return decay / (1.0 + decay)
+    return 1.0 / (1.0 + math.exp(margin))
+
+
+@njit(cache=True)
+def log_loss(margin: float) -> float:
+    """Return ln(1 + e^-margin) without overflow."""
+    if margin >= 0.0:
+        return math.log1p(math.exp(-margin))
+    return -margin + math.log1p(math.exp(margin))
+
+
+@njit(cache=True)
+def catoni_psi(deviation: float) -> float:
+    """Return psi(u) = u - u^3/6 inside |u| <= sqrt 2 and +-2 sqrt 2/3 outside (Holland 2019, Eq. 2)."""
+    if deviation > ROOT_TWO:
+        return CATONI_CAP
+    if deviation < -ROOT_TWO:
+        return -CATONI_CAP
+    return deviation - deviation * deviation * deviation / 6.0
+
+
+@njit(cache=True)
+def step_size(rate: float, decays: float, steps: float) -> float:
+    """Return `rate`, divided by sqrt(t) if it decays."""
+    if decays != 0.0:
+        return rate / math.sqrt(steps)
+    return rate
+
+
+@njit(cache=True)
+def plan_margin_pursuit(h: Floats, margin: float, weight: float) -> tuple[float, float]:
+    """Step along -grad of s^2 rho((gamma - z)/s) + l2 |w|^2/2 (Holland 2019, Algorithm 1, section 4)."""
+    gamma, l2, scale, steps = h[FIRST], h[SECOND], h[ADAPTED], h[STEPS]
+    # alpha = 1/(s sqrt(l2 (1 + t))) as the paper prints it, or Pegasos' 1/(s l2 t).
+    alpha = 1.0 / (scale * math.sqrt(l2 * (1.0 + steps))) if h[THIRD] != 0.0 else 1.0 / (scale * l2 * steps)
+    # A first step longer than 1/l2 would turn w round instead of shrinking it.
+    alpha = min(alpha, 1.0 / l2)
+    return 1.0 - alpha * l2, alpha * weight * scale * catoni_psi((gamma - margin) / scale)
+
+
+@njit(cache=True)
+def plan_logistic_difference(h: Floats, margin: float, weight: float, norm: float) -> float:
+    """Return step * (q - g) for LLD and LLM (Krause & Singer 2004, Figures 1 and 2)."""
+    error = logistic(margin)  # q_i
+    if h[RULE] == LLD:
+        shifted = logistic(margin + h[SECOND])  # g_i
+    else:
+        epsilon = h[ADAPTED]
+        # alpha_i, the probability that the label is noise: eps / (eps + (1 - eps) e^z).
+        shifted = logistic(margin + math.log((1.0 - epsilon) / epsilon))
+        if h[SECOND] != 0.0:
+            adapted = epsilon + (shifted - epsilon) / (h[STEPS] + 1.0)
+            h[ADAPTED] = min(max(adapted, EPSILON_FLOOR), EPSILON_CEILING)
+    step = h[FIRST] * weight
+    if norm > 0.0:
+        # The template condition sum_j a_j M_ij^2 <= 2: a longer step could raise this row's loss.
+        step = min(step, 2.0 / norm)
+    return step * (error - shifted)
+
+
+@njit(cache=True)
+def plan_step(h: Floats, score: float, target: float, weight: float, norm: float) -> tuple[float, float]:
+    """Return (shrink, coefficient) of the step on a row with this score; `STEPS` already counts the row."""
+    rule = h[RULE]
+    if rule == ABSOLUTE:
+        # Subgradient of |s - y|: the sign of the error.
+        direction = 0.0 if score == target else (1.0 if score < target else -1.0)
+        return 1.0, step_size(h[FIRST], h[FOURTH], h[STEPS]) * weight * direction
+    margin = target * score
+    if rule == PERCEPTRON:
+        return 1.0, (weight * target if margin <= 0.0 else 0.0)
+    if rule == HINGE:
+        width = h[SECOND]
+        if margin > width:
+            return 1.0, 0.0
+        return 1.0, step_size(h[FIRST], h[FOURTH], h[STEPS]) * weight * target / width
+    if rule == PEGASOS:
+        l2, steps = h[FIRST], h[STEPS]
+        return 1.0 - 1.0 / steps, (weight * target / (l2 * steps) if margin < 1.0 else 0.0)
+    if rule == MARGIN_PURSUIT:
+        shrink, pull = plan_margin_pursuit(h, margin, weight)
+        return shrink, pull * target
+    return 1.0, plan_logistic_difference(h, margin, weight, norm) * target
+
+
+@njit(cache=True)
+def game_loss(h: Floats, score: float, target: float) -> float:
+    """Return the loss in [0, 1] that the max-loss game sees: the rule's own surrogate, clipped or normalised."""
+    rule = h[RULE]
+    if rule == ABSOLUTE:
+        low, high = h[SECOND], h[THIRD]
+        clipped = min(max(score, low), high)
+        return min(1.0, abs(clipped - target) / (high - low)) if high - low < np.inf else min(1.0, abs(score - target))
+    margin = target * score
+    if rule in (PERCEPTRON, WINNOW, BALANCED_WINNOW):
+        return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
+    if rule == HINGE:
+        return min(1.0, max(0.0, 1.0 - margin / h[SECOND]))
+    if rule == PEGASOS:
+        return min(1.0, max(0.0, 1.0 - margin))
+    if rule == MARGIN_PURSUIT:
+        return min(1.0, max(0.0, 1.0 - margin / h[FIRST]))
+    shift = h[SECOND] if rule == LLD else math.log((1.0 - h[ADAPTED]) / h[ADAPTED])
+    return min(1.0, max(0.0, (log_loss(margin) - log_loss(margin + shift)) / shift))

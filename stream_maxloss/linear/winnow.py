@@ -1,0 +1,77 @@
+"""Winnow."""
+
+from __future__ import annotations
+
+import math
+
+from river import base
+
+from stream_maxloss.arguments import require_positive
+from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.classifier import LinearClassifier
+from stream_maxloss.linear.model import LinearModel
+
+__all__ = ["Winnow"]
+
+
+class Winnow(LinearClassifier):
+    r"""Littlestone's Winnow: multiplicative updates, for the case that few of very many features matter.
+
+    Weights start at 1 and stay positive; features must lie in [0, 1]. A row is positive iff
+    $\langle w, x \rangle \ge \theta$. On a mistake
+
+    $$w_j \leftarrow w_j\, \beta^{y x_j}$$
+
+    (promotion or demotion). On disjunctions of k out of d variables it makes $O(k \log d)$ mistakes, where the
+    Perceptron's number grows with d. With `theta=None`, $\theta$ is the number of features seen so far, the paper's
+    $\theta = d$ for a d that is not known beforehand. The score is $\langle w, x \rangle - \theta$. Monotone targets
+    only: for others use `BalancedWinnow`.
+
+    Parameters
+    ----------
+    beta
+        Factor $\beta > 1$ of a promotion; $1 + \gamma/2$ for a margin $\gamma$.
+    theta
+        Threshold $\theta$; None for the number of features seen. Must be given with `hash_bits`.
+    intercept
+        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
+    hash_bits
+        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+
+    References
+    ----------
+    [^1]: N. Littlestone, "Learning quickly when irrelevant attributes abound", Machine Learning 2, 1988.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from stream_maxloss.linear import Winnow
+    >>> model = Winnow()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 0%
+
+    """
+
+    def __init__(
+        self,
+        beta: float = 2.0,
+        theta: float | None = None,
+        intercept: bool = False,
+        hash_bits: int | None = None,
+    ) -> None:
+        if not (isinstance(beta, int | float) and 1.0 < beta < math.inf):
+            raise ValueError(f"beta must be greater than 1, got {beta!r}; 2 is Littlestone's choice")
+        if theta is not None:
+            require_positive("theta", theta, "use None for the number of features seen")
+        elif hash_bits is not None:
+            raise ValueError("theta must be given with hash_bits, got None; hashed features cannot be counted")
+        self.beta = beta
+        self.theta = theta
+        self._with_intercept = intercept
+        self.hash_bits = hash_bits
+        self._model = LinearModel(
+            layout.WINNOW, (beta, theta or 0.0), intercept=intercept, hash_bits=hash_bits, initial=1.0
+        )
+
+    def _more_tags(self) -> set[str]:
+        return {base.tags.POSITIVE_INPUT}

@@ -1,0 +1,174 @@
+"""The columns of a frame as features: numbers, text and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.features import FeatureMap, HashedFeatureMap, text_feature
+from stream_maxloss.rows.csr import Fixed, Ragged
+
+__all__ = ["MapColumn", "NumberColumn", "TextColumn", "read_columns"]
+
+Features = FeatureMap | HashedFeatureMap
+
+
+class NumberColumn:
+    """A column of numbers or booleans: one feature, absent where it is null."""
+
+    def __init__(self, name: Hashable, values: NDArray[np.float64]) -> None:
+        self.name = name
+        self.values = values
+
+    def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
+        """Yield the feature with its first row, if it is new and ever present."""
+        if features.find(self.name) < 0:
+            present = ~np.isnan(self.values)
+            if present.any():
+                yield int(np.argmax(present)), self.name
+
+    def entries(self, features: Features) -> Fixed:
+        """Return one entry per row, column -1 where it is absent or unknown."""
+        column = features.find(self.name)
+        return Fixed(np.where(np.isnan(self.values), -1, column), np.ascontiguousarray(self.values))
+
+
+class TextColumn:
+    """A column of text or categories: one feature `column=value` per value.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    codes
+        For each row the place of its value in `values`, or -1 for null.
+    values
+        The distinct values. Codes are local to a batch, so they never leave this object.
+
+    """
+
+    def __init__(self, name: Hashable, codes: NDArray[np.int64], values: list[str]) -> None:
+        self.codes = codes
+        self.features = [text_feature(name, value) for value in values]
+
+    def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
+        """Yield each new feature with its first row."""
+        codes, rows = np.unique(self.codes, return_index=True)
+        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+            if code >= 0 and features.find(self.features[code]) < 0:
+                yield row, self.features[code]
+
+    def entries(self, features: Features) -> Fixed:
+        """Return one entry of value 1 per row, column -1 where it is null or unknown."""
+        columns = np.array([*map(features.find, self.features), -1], dtype=np.int64)
+        return Fixed(columns[self.codes], np.ones(len(self.codes)))
+
+
+class MapColumn:
+    """A column of Arrow maps from feature name to number: sparse rows, each entry a feature named by its key."""
+
+    def __init__(self, indptr: NDArray[np.int64], codes: NDArray[np.int64], keys: list[str], values: Any) -> None:
+        self.indptr = indptr
+        self.codes = codes
+        self.keys = keys
+        self.values = values
+
+    def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
+        """Yield each new feature with its first row."""
+        new = np.array([features.find(key) < 0 for key in self.keys], dtype=bool)
+        if not new.any():
+            return
+        places = np.flatnonzero(new[self.codes] & ~np.isnan(self.values))
+        codes, first = np.unique(self.codes[places], return_index=True)
+        rows = np.searchsorted(self.indptr, places[first], side="right") - 1
+        for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+            yield row, self.keys[code]
+
+    def entries(self, features: Features) -> Ragged:
+        """Return the entries of each row, column -1 where they are null or unknown."""
+        columns = np.fromiter(map(features.find, self.keys), dtype=np.int64, count=len(self.keys))
+        indices = columns[self.codes] if len(self.keys) else np.empty(0, dtype=np.int64)
+        return Ragged(self.indptr, np.where(np.isnan(self.values), -1, indices), self.values)
+
+
+def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn]:
+    """Return the typed columns of a record batch.
+
+    Raises
+    ------
+    ValueError
+        If a column has a type that is no feature, or holds an infinity.
+
+    """
+    import pyarrow as pa
+
+    types = pa.types
+    columns: list[NumberColumn | TextColumn | MapColumn] = []
+    for name, array in zip(names, batch.columns, strict=True):
+        kind = array.type
+        if types.is_null(kind):
+            continue
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+            columns.append(NumberColumn(name, to_floats(array)))
+        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+            columns.append(read_text(name, array.cast(pa.string()).dictionary_encode()))
+        elif types.is_dictionary(kind):
+            columns.append(read_text(name, array))
+        elif types.is_map(kind):
+            columns.append(read_map(name, array))
+        else:
+            raise ValueError(
+                f"column {name!r} must hold numbers, booleans, text or maps, got {kind}; convert it or leave it out"
+            )
+    return columns
+
+
+def to_floats(array: Any) -> NDArray[np.float64]:
+    """Return an Arrow array of numbers as float64, NaN for null."""
+    import pyarrow as pa
+
+    return np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def read_text(name: Hashable, array: Any) -> TextColumn:
+    """Return a dictionary-encoded column as text features."""
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = array.dictionary.to_pylist()
+    return TextColumn(name, codes, [str(value) for value in values])
+
+
+def read_map(name: Hashable, array: Any) -> MapColumn:
+    """Return a map column as sparse rows."""
+    import pyarrow as pa
+
+    if array.null_count:
+        # A null map owns no entries, but its offsets may still span some.
+        array = pa.array(array.to_pylist(), type=array.type)
+    offsets = array.offsets.to_numpy().astype(np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    keys = array.keys.slice(first, last - first)
+    items = array.items.slice(first, last - first)
+    if not (pa.types.is_integer(items.type) or pa.types.is_floating(items.type) or pa.types.is_boolean(items.type)):
+        raise ValueError(f"column {name!r} must map names to numbers, got {array.type}; convert it or leave it out")
+    codes, distinct = encode_keys(keys)
+    return MapColumn(offsets - first, codes, distinct, to_floats(items))
+
+
+def encode_keys(keys: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """Return a code per key and the distinct keys as text."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(keys.type) and len(keys):
+        numbers = keys.to_numpy(zero_copy_only=False)
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 1 << 24:
+            # A table of all keys in range is much faster than sorting or hashing them.
+            present = np.zeros(high - low + 1, dtype=bool)
+            present[numbers - low] = True
+            table = np.cumsum(present) - 1
+            return table[numbers - low], [str(key + low) for key in np.flatnonzero(present).tolist()]
+    encoded = keys.dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), [str(key) for key in encoded.dictionary.to_pylist()]

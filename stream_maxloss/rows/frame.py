@@ -1,0 +1,176 @@
+"""Many rows given as a frame: Arrow, pandas, polars or anything else that narwhals knows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.features import FeatureMap, HashedFeatureMap
+from stream_maxloss.rows.columns import NumberColumn, read_columns
+from stream_maxloss.rows.csr import assemble
+
+__all__ = ["Rows", "read_frame"]
+
+Features = FeatureMap | HashedFeatureMap
+
+
+@dataclass
+class Rows:
+    """Rows as the kernels take them: a matrix with its columns, or a sparse matrix in CSR form.
+
+    Parameters
+    ----------
+    names
+        For error messages: the frame's name of each matrix column, or empty for CSR.
+    columns
+        The learner's column of each matrix column, ascending; or, for CSR, the indices.
+    values
+        The matrix (two dimensions), or the CSR values (one dimension). NaN marks an absent value. A copy of the
+        caller's data: kernels may write to it.
+    indptr
+        CSR row boundaries; None for a matrix.
+    prefix
+        True if the columns are just 0, 1, ..., k-1, the fastest form.
+
+    """
+
+    names: list[Hashable]
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+    indptr: NDArray[np.int64] | None
+    prefix: bool
+
+    def __len__(self) -> int:
+        return len(self.values) if self.indptr is None else len(self.indptr) - 1
+
+
+def is_numeric_pandas(frame: Any) -> bool:
+    """Tell whether a frame is pandas and every column a plain numpy number or boolean."""
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "dtypes"):
+        return False
+    return all(isinstance(kind, np.dtype) and kind.kind in "iufb" for kind in frame.dtypes)
+
+
+def read_frame(frame: Any, features: Features, learn: bool) -> Rows:
+    """Return the rows of a frame.
+
+    With `learn`, new names get columns in the order in which they first appear, row by row, as if the rows had come one
+    at a time; without, features that were never learned are left out. A column of Arrow type `map` spreads into one
+    feature per entry, named by its key: the form of sparse rows.
+
+    Raises
+    ------
+    ValueError
+        If a value is infinite, or a column has a type that is no feature.
+
+    """
+    if is_numeric_pandas(frame):
+        matrix = frame.to_numpy(dtype=np.float64, copy=True)
+        return from_matrix(list(frame.columns), np.ascontiguousarray(matrix), features, learn)
+    names, batch = to_record_batch(frame)
+    matrix = dense_matrix(batch)
+    if matrix is not None:
+        return from_matrix(names, matrix, features, learn)
+    columns = read_columns(names, batch)
+    if learn:
+        add_in_order(columns, features)
+    return from_columns(columns, batch.num_rows, features)
+
+
+def to_record_batch(frame: Any) -> tuple[list[Hashable], Any]:
+    """Return the column names as the caller spells them and the data as one Arrow record batch."""
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatch):
+        return list(frame.schema.names), frame
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return list(frame.columns), pandas_batch(frame)
+    if not isinstance(frame, pa.Table):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(frame, eager_only=True).to_arrow()
+    return list(frame.schema.names), one_batch(frame)
+
+
+def pandas_batch(frame: Any) -> Any:
+    """Return a pandas frame as one Arrow record batch."""
+    import pyarrow as pa
+
+    try:
+        arrays = [pa.array(frame.iloc[:, place], from_pandas=True) for place in range(frame.shape[1])]
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"a column must hold one type of value: {error}; convert it or drop it") from error
+    flat = [array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array for array in arrays]
+    return pa.RecordBatch.from_arrays(flat, names=[str(name) for name in frame.columns])
+
+
+def one_batch(table: Any) -> Any:
+    """Return a table as one record batch."""
+    import pyarrow as pa
+
+    table = table.combine_chunks()
+    batches = table.to_batches()
+    if batches:
+        return batches[0]
+    return pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def dense_matrix(batch: Any) -> NDArray[np.float64] | None:
+    """Return an all-numeric batch as a row-major matrix with NaN for null, or None if it is not all numeric."""
+    import pyarrow as pa
+
+    types = pa.types
+    kinds = [field.type for field in batch.schema]
+    if not kinds or not all(types.is_integer(t) or types.is_floating(t) or types.is_boolean(t) for t in kinds):
+        return None
+    if any(types.is_boolean(kind) or types.is_float16(kind) for kind in kinds):
+        wide = pa.float64()
+        batch = pa.RecordBatch.from_arrays(
+            [c.cast(wide) if t != wide else c for c, t in zip(batch.columns, kinds, strict=True)],
+            names=batch.schema.names,
+        )
+    if batch.num_rows == 0:
+        return np.empty((0, batch.num_columns))
+    matrix = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+    return np.ascontiguousarray(matrix, dtype=np.float64)
+
+
+def from_matrix(names: list[Hashable], matrix: NDArray[np.float64], features: Features, learn: bool) -> Rows:
+    """Return a numeric matrix as rows, its columns in the learner's order."""
+    columns = np.array([features.find(name) for name in names], dtype=np.int64)
+    if learn and (columns < 0).any():
+        new = [NumberColumn(names[j], matrix[:, j]) for j in np.flatnonzero(columns < 0)]
+        add_in_order(new, features)
+        columns = np.array([features.find(name) for name in names], dtype=np.int64)
+    if len(columns) and not (len(np.unique(columns)) == len(columns) and columns[0] >= 0 and columns.min() >= 0):
+        if len(np.unique(columns[columns >= 0])) < (columns >= 0).sum():
+            return from_columns([NumberColumn(n, matrix[:, j]) for j, n in enumerate(names)], len(matrix), features)
+        kept = np.flatnonzero(columns >= 0)
+        names, columns, matrix = [names[j] for j in kept], columns[kept], np.ascontiguousarray(matrix[:, kept])
+    if (np.diff(columns) < 0).any():
+        order = np.argsort(columns)
+        names, columns, matrix = [names[j] for j in order], columns[order], np.ascontiguousarray(matrix[:, order])
+    prefix = bool((columns == np.arange(len(columns))).all())
+    return Rows(names, columns, matrix, None, prefix)
+
+
+def add_in_order(columns: list[Any], features: Features) -> None:
+    """Give columns to new features, by the row they first appear in, and by name within a row."""
+    if not features.grows:
+        return
+    arrivals: dict[int, list[Hashable]] = {}
+    for column in columns:
+        for row, name in column.arrivals(features):
+            arrivals.setdefault(row, []).append(name)
+    for row in sorted(arrivals):
+        features.add(arrivals[row])
+
+
+def from_columns(columns: list[Any], num_rows: int, features: Features) -> Rows:
+    """Return typed columns as CSR rows."""
+    indptr, indices, values = assemble([column.entries(features) for column in columns], num_rows, features.grows)
+    return Rows([], indices, values, indptr, False)
