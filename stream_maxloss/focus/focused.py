@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base, compose
 
 from stream_maxloss.focus.admission import Admission
 from stream_maxloss.focus.game import Game, part_of, replay_step
+from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.window import RowWindow, column_values, iterate_frame
+from stream_maxloss.linear.model import row_weights
 
 __all__ = ["Focused", "HardRow", "predicts_probabilities"]
 
@@ -99,6 +102,17 @@ class Focused(base.Wrapper):
         )
         self._rows = RowWindow(self.window)
         self._snapshots: list[Any] = []
+        self._native = self._make_native()
+
+    def _make_native(self) -> NativeReplay | None:
+        """Give the fast way, if the learner is one of ours and the loss is known to the kernels."""
+        return None
+
+    def _target_of(self, y: Any) -> float:
+        raise NotImplementedError
+
+    def _targets_of(self, y: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
 
     def _loss_of(self, x: Any, y: Any, keywords: dict[str, Any]) -> float:
         raise NotImplementedError
@@ -114,6 +128,9 @@ class Focused(base.Wrapper):
             Passed on to the learner, and again whenever the row is replayed; `w` is River's sample weight.
 
         """
+        if self._native is not None:
+            self._native.learn(x, self._target_of(y), only_weight(kwargs))
+            return
         self._wrapped_model.learn_one(x, y, **kwargs)
         slot = self._game.admit(y)
         if slot >= 0:
@@ -123,6 +140,9 @@ class Focused(base.Wrapper):
 
     def learn_many(self, X: Any, y: Any, **kwargs: Any) -> None:
         """Learn the rows of a frame one after the other, just as `learn_one` would; `w` may be one for each row."""
+        if self._native is not None:
+            self._learn_scored(X, y, only_weight(kwargs))
+            return
         w = kwargs.pop("w", None)
         weights = w if w is None or np.ndim(w) == 0 else column_values(w)
         for number, (x, label) in enumerate(iterate_frame(X, y)):
@@ -130,12 +150,19 @@ class Focused(base.Wrapper):
                 kwargs["w"] = weights[number] if isinstance(weights, list) else weights
             self.learn_one(x, label, **kwargs)
 
+    def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame by the fast way; give the score that each had before it was learned."""
+        if self._native is None:
+            raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
+        targets = self._targets_of(y)
+        return self._native.learn_frame(X, targets, row_weights(w, len(targets)))
+
     def _replay(self) -> None:
         game = self._game
         player, slack, schedule = game.player, game.slack, game.schedule
         nodes, starts, state, generator = player.tree.nodes, player.tree.starts, player.game, player.generator
         replayed, rows, learn, loss_of = game.replayed, self._rows.rows, self._wrapped_model.learn_one, self._loss_of
-        keeps, forgives = len(schedule.plan) > 0 and schedule.plan[0] > 0, slack.active
+        keeps, forgives = schedule.plan[0] > 0, slack.active
         slot, probability = player_draw(nodes, starts, state, generator)
         for left in range(game.replays - 1, -1, -1):
             x, y, keywords, shared = rows[slot]
@@ -168,20 +195,31 @@ class Focused(base.Wrapper):
         order = np.argsort(-weights, kind="stable")[:k]
         found = []
         for slot in order.tolist():
-            x, y, keywords, shared = self._rows.rows[slot]
+            x, y, w, loss = self._inspect(slot)
             found.append(
                 HardRow(
-                    x=copy.deepcopy(x),
+                    x=x,
                     y=y,
-                    w=float(keywords.get("w", 1.0)),
+                    w=w,
                     weight=float(weights[slot] / total),
                     probability=float(probabilities[slot]),
-                    loss=self._loss_of(x, y, shared),
+                    loss=loss,
                     age=int(ages[slot]),
                     replays=int(self._game.replayed[slot]),
                 )
             )
         return found
+
+    def _inspect(self, slot: int) -> tuple[Any, Any, float, float]:
+        """Give the row of a slot with its label, sample weight and current loss."""
+        if self._native is not None:
+            x, target, w = self._native.row(slot)
+            return x, self._label_of(target), w, self._native.loss(slot)
+        x, y, keywords, shared = self._rows.rows[slot]
+        return copy.deepcopy(x), y, float(keywords.get("w", 1.0)), self._loss_of(x, y, shared)
+
+    def _label_of(self, target: float) -> Any:
+        return target
 
     def describe(self) -> dict[str, float]:
         """Give the state of the game in a few numbers, while the stream runs.
@@ -198,7 +236,7 @@ class Focused(base.Wrapper):
     @property
     def memory_bytes(self) -> int:
         """Bytes held by the window and the game, without the learner."""
-        return self._game.nbytes + self._rows.nbytes
+        return self._game.nbytes + (self._rows if self._native is None else self._native).nbytes
 
     def state_dict(self) -> dict[str, Any]:
         """Return window and game as a flat dictionary of arrays and JSON values; the learner is not part of it.
@@ -215,13 +253,22 @@ class Focused(base.Wrapper):
                 "its snapshots are whole models of another library"
             )
         state = {f"game.{key}": value for key, value in self._game.state_dict().items()}
-        state.update({f"rows.{key}": value for key, value in self._rows.state_dict().items()})
+        rows = self._rows if self._native is None else self._native
+        state.update({f"rows.{key}": value for key, value in rows.state_dict().items()})
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the window and the game of an estimator of the same parameters."""
         self._game.load_state_dict(part_of(state, "game"))
-        self._rows.load_state_dict(part_of(state, "rows"))
+        rows = self._rows if self._native is None else self._native
+        rows.load_state_dict(part_of(state, "rows"))
+
+
+def only_weight(keywords: dict[str, Any]) -> Any:
+    """Give the sample weight, the one keyword that our learners take."""
+    if keywords.keys() - {"w"}:
+        raise TypeError(f"a row may come with the keyword w only, got {sorted(keywords)}; this learner takes no other")
+    return keywords.get("w", 1.0)
 
 
 def checked_loss(loss: float, name: str | Callable[..., float]) -> float:

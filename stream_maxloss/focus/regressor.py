@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base, linear_model, preprocessing
-from river.utils import dataframe
 
+from stream_maxloss.focus import kernels
 from stream_maxloss.focus.admission import Admission
 from stream_maxloss.focus.focused import Focused, checked_loss
+from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.window import iterate_frame
+from stream_maxloss.labels import as_array
+from stream_maxloss.linear.absolute import AbsoluteOGD
+from stream_maxloss.linear.native import native_series
 
 __all__ = ["FocusedRegressor"]
 
@@ -38,7 +43,8 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
     loss
         `"auto"` or `"absolute"` for the loss above, or a function of (y, prediction) with values in [0, 1].
     scale
-        The error that counts as a loss of 1. `None` takes the standard deviation of the targets so far.
+        The error that counts as a loss of 1. `None` takes the range of an `AbsoluteOGD` that has one, else the standard
+        deviation of the targets so far.
     gamma
         Share of uniform draws, in (0, 1]; 1 is uniform replay.
     eta
@@ -51,7 +57,7 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
         Budget for outliers: a `Slack`, a number for the L1 budget, or `None`.
     output
         `"last"` predicts with the regressor itself, `"average"` with the mean of snapshots drawn uniformly from the
-        rounds (corollary 2), `"majority"` with their median.
+        rounds (corollary 2).
     snapshots
         Number of snapshots; only kept where `output` uses them.
     span
@@ -125,7 +131,7 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
         self.span = span
         self.seed = seed
         self._targets = np.zeros(3, dtype=np.float64)
-        self._begin(("last", "average", "majority"))
+        self._begin(("last", "average"))
 
     @property
     def _wrapped_model(self) -> Any:
@@ -136,8 +142,35 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
         model = preprocessing.StandardScaler() | linear_model.LinearRegression()
         yield {"regressor": model, "window": 50, "replays": 3}
 
+    def _make_native(self) -> NativeReplay | None:
+        learner = self.regressor
+        if not isinstance(learner, AbsoluteOGD) or callable(self.loss):
+            return None
+        output = kernels.AVERAGE if self.output == "average" else kernels.LAST
+        ranged = math.isfinite(learner.high - learner.low) and self.scale is None
+        scale = learner.high - learner.low if ranged else self.scale or 0.0
+        return NativeReplay(
+            learner._model, self._game, kernels.ABSOLUTE_ERROR, output, scale, learner.low, learner.high
+        )
+
+    def _target_of(self, y: Any) -> float:
+        if not math.isfinite(y):
+            raise ValueError(f"y must be a finite number, got {y!r}; leave the row out")
+        return float(y)
+
+    def _targets_of(self, y: Any) -> NDArray[np.float64]:
+        targets = as_array(y).astype(np.float64)
+        wrong = ~np.isfinite(targets)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(f"y of row {row} must be a finite number, got {targets[row].item()!r}; leave the row out")
+        return targets
+
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         """Learn a row, let it into the window, and replay; see `FocusedClassifier.learn_one`."""
+        if self._native is not None:
+            super().learn_one(x, y, **kwargs)
+            return
         targets = self._targets
         targets[SEEN] += 1.0
         deviation = y - targets[MEAN]
@@ -162,15 +195,18 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """Predict the target of a row."""
+        if self._native is not None:
+            return min(max(self._native.score(x), self.regressor.low), self.regressor.high)
         if not self._snapshots:
             return self.regressor.predict_one(x, **kwargs)
-        values = [snapshot.predict_one(x, **kwargs) for snapshot in self._snapshots]
-        return float(np.mean(values) if self.output == "average" else np.median(values))
+        return float(np.mean([snapshot.predict_one(x, **kwargs) for snapshot in self._snapshots]))
 
     def predict_many(self, X: Any, **kwargs: Any) -> Any:
         """Predict the targets of a frame's rows, as a series of the same library."""
+        if self._native is not None:
+            return native_series(np.clip(self._native.scores(X), self.regressor.low, self.regressor.high), X)
         values = np.array([self.predict_one(x, **kwargs) for x, _ in iterate_frame(X, None)], dtype=np.float64)
-        return dataframe.to_native_series(values, name=None, like=dataframe.into_frame(X))
+        return native_series(values, X)
 
     def state_dict(self) -> dict[str, Any]:
         """Return window, game and what is known of the targets; the learner is not part of it."""
