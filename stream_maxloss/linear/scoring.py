@@ -1,7 +1,7 @@
 """Scores of dense and of sparse rows, and what makes a row unfit to be scored.
 
-A dense row is row i of a matrix; a sparse row is a stretch of a vector of columns and one of a vector of values. Neither
-is ever sliced out inside a loop: a slice counts references, which costs as much as the sum. Short dense rows are summed
+A dense row is row i of a matrix; a sparse row is a stretch of a vector of columns and of one of values. Neither is
+ever sliced out inside a loop: a slice counts references, which costs as much as the sum. Short dense rows are summed
 in the same order as sparse ones, so the two forms give the same bits.
 """
 
