@@ -119,6 +119,9 @@ def catoni_estimate(values: ArrayLike, scale: float) -> float:
     low, high = float(array.min()), float(array.max())
     if low == high:
         return low
+    middle = _middle_of_flat(array, scale)
+    if middle is not None:
+        return middle
 
     def balance(gamma: float) -> float:
         return float(catoni_psi((gamma - array) / scale).sum())
@@ -128,16 +131,20 @@ def catoni_estimate(values: ArrayLike, scale: float) -> float:
         return float(array.mean())
     from scipy.optimize import brentq
 
-    root = float(brentq(balance, low, high, xtol=1e-15 * (high - low), maxiter=500))
-    return _middle_of_flat(array, root, scale)
+    return float(brentq(balance, low, high, xtol=1e-15 * (high - low), maxiter=500))
 
 
-def _middle_of_flat(array: NDArray[np.float64], root: float, scale: float) -> float:
-    """Move a root on a flat piece of the sum to the middle of that piece; leave any other root."""
-    if np.any(np.abs(root - array) < ROOT_TWO * scale):
-        return root
-    # The piece runs from the value below + sqrt(2) s to the value above - sqrt(2) s: same middle as the two values.
-    return float((array[array < root].max() + array[array > root].min()) / 2.0)
+def _middle_of_flat(array: NDArray[np.float64], scale: float) -> float | None:
+    """Return the middle of the interval on which the sum is zero, or None where it has a single root.
+
+    The sum is flat only where every value is truncated, and zero there only with as many above as below: between the
+    two middle values. Found by counting, for a root search would stop anywhere on it, as rounding has it.
+    """
+    if array.size % 2:
+        return None
+    half = array.size // 2
+    below, above = np.partition(array, (half - 1, half))[half - 1 : half + 1].tolist()
+    return (below + above) / 2.0 if above - below > 2.0 * ROOT_TWO * scale else None
 
 
 def _finite(values: ArrayLike) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 from river import metrics
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, Metrics
 from river.utils import Rolling
+from river.utils.rolling import BaseRolling
 
 __all__ = ["metric_state", "restore_metric"]
 
@@ -102,6 +103,8 @@ def _state_of(metric: Any) -> State:
             for args, kwargs in metric.window
         ]
         return {"window": window, **_prefixed("obj", metric_state(metric.obj))}
+    if isinstance(metric, BaseRolling):
+        raise _not_writable(metric)  # its attributes are those of the metric inside, which is not all it keeps
     if isinstance(metric, Metrics):
         parts = (_prefixed(str(i), metric_state(part)) for i, part in enumerate(metric))
         return {key: value for part in parts for key, value in part.items()}

@@ -43,8 +43,8 @@ class TailLoss(LossMetric):
     needs every loss ever seen. Instead each of `bins` equal bins keeps the count, the weight and the exact sum of
     its losses (24 bytes a bin, whatever the length of the stream). Only the bin on the border is not known in full:
     the part of it that is needed is taken at the mean of the bin. Where the losses in that bin are all equal, as
-    zero-one losses are, the value is exact. `revert` takes a row back under the same bound, so `river.utils.Rolling(TailLoss,
-    window_size=...)` works; `RollingTailLoss` is exact.
+    zero-one losses are, the value is exact. `revert` takes a row back under the same bound, so
+    `river.utils.Rolling(TailLoss, window_size=...)` works; `RollingTailLoss` is exact.
 
     Examples
     --------
