@@ -76,11 +76,11 @@ class MaxLoss(LossMetric):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the learned state."""
-        return {"worst": np.array(self._worst)}
+        return {"worst": np.array([self._worst])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state."""
-        self._worst = float(state["worst"])
+        self._worst = float(state["worst"][0])
 
 
 class RollingMaxLoss(LossMetric):

@@ -63,7 +63,7 @@ class Reservoir:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sample, the key and the number of rows."""
-        return {"values": self.values(), "key": np.array(self._key), "n_rows": self.n_rows}
+        return {"values": self.values(), "key": np.array([self._key]), "n_rows": self.n_rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Replace the sample, the key and the number of rows."""
@@ -74,7 +74,7 @@ class Reservoir:
                 f"state must hold {min(n_rows, self._values.size)} values, got {values.size}; use the same capacity"
             )
         self._values[: values.size] = values
-        self._key = np.uint64(state["key"])
+        self._key = np.uint64(state["key"][0])
         self.n_rows = n_rows
 
 
