@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -121,20 +121,31 @@ def _update_parts(
 def _update_confusion(metric: Any, y_true: Column, y_pred: Column, weights: Column | None) -> None:
     matrix = metric if isinstance(metric, metrics.ConfusionMatrix) else metric.cm
     try:
-        true_labels, true_codes = np.unique(y_true, return_inverse=True)
-        pred_labels, pred_codes = np.unique(y_pred, return_inverse=True)
+        pairs = list(_counted_pairs(y_true, y_pred, weights))
     except TypeError:  # labels of several types have no order
         _update_rows(metric, y_true, y_pred, None, weights)
         return
-    pairs = true_codes * pred_labels.size + pred_codes
-    counts = np.bincount(pairs)
-    totals = counts if weights is None else np.bincount(pairs, weights=weights)
-    true_list, pred_list = true_labels.tolist(), pred_labels.tolist()
-    for pair in np.flatnonzero(counts).tolist():
-        i, j = divmod(pair, pred_labels.size)
-        metric.update(true_list[i], pred_list[j], float(totals[pair]))
+    for label, prediction, count, total in pairs:
+        metric.update(label, prediction, total)
         # River counts calls here, and its pair-counting metrics (Rand, mutual information) divide by it.
-        matrix.n_samples += int(counts[pair]) - 1
+        matrix.n_samples += count - 1
+
+
+def _counted_pairs(y_true: Column, y_pred: Column, weights: Column | None) -> Iterator[tuple[Any, Any, int, float]]:
+    """Yield each pair of labels that occurs, with its number of rows and their weight."""
+    if y_true.dtype == np.bool_ and y_pred.dtype == np.bool_:  # ten times faster than sorting
+        codes: Column = y_true.view(np.uint8) * np.uint8(2) + y_pred.view(np.uint8)
+        true_list = pred_list = [False, True]
+    else:
+        true_labels, true_codes = np.unique(y_true, return_inverse=True)
+        pred_labels, pred_codes = np.unique(y_pred, return_inverse=True)
+        true_list, pred_list = true_labels.tolist(), pred_labels.tolist()
+        codes = true_codes * len(pred_list) + pred_codes
+    counts = np.bincount(codes)
+    totals = counts if weights is None else np.bincount(codes, weights=weights)
+    for code in np.flatnonzero(counts).tolist():
+        i, j = divmod(code, len(pred_list))
+        yield true_list[i], pred_list[j], int(counts[code]), float(totals[code])
 
 
 def _update_roc(metric: Any, y_true: Column, proba_true: Column, weights: Column | None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stream_maxloss.metrics.catoni import catoni_estimate, catoni_scale
-from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margins, checked_scale
+from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margin, checked_margins, checked_scale
 from stream_maxloss.metrics.reservoir import Reservoir
 from stream_maxloss.metrics.ring import Ring
 
@@ -60,6 +60,10 @@ class CatoniMargin(MarginMetric):
         self.seed = seed
         self._reservoir = Reservoir(capacity, seed)
 
+    def update_margin(self, margin: float) -> None:
+        """Take in one margin."""
+        self._reservoir.push(checked_margin(margin))
+
     def update_many(self, margins: ArrayLike) -> None:
         """Take in many margins."""
         self._reservoir.push_many(checked_margins(margins))
@@ -106,6 +110,10 @@ class RollingCatoniMargin(MarginMetric):
         self.delta = _checked_delta(delta)
         self.window_size = window_size
         self._ring = Ring(window_size)
+
+    def update_margin(self, margin: float) -> None:
+        """Take in one margin."""
+        self._ring.push(checked_margin(margin))
 
     def update_many(self, margins: ArrayLike) -> None:
         """Take in many margins."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margins
+from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margin, checked_margins
 from stream_maxloss.metrics.ring import Ring
 
 __all__ = ["MarginDistribution", "MarginSummary"]
@@ -75,6 +75,10 @@ class MarginDistribution(MarginMetric):
         super().__init__()
         self.window_size = window_size
         self._ring = Ring(window_size)
+
+    def update_margin(self, margin: float) -> None:
+        """Take in one margin."""
+        self._ring.push(checked_margin(margin))
 
     def update_many(self, margins: ArrayLike) -> None:
         """Take in many margins."""

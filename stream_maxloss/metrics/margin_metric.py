@@ -12,7 +12,7 @@ from river.metrics.base import ClassificationMetric
 
 from stream_maxloss.metrics.binary import are_positive, is_positive
 
-__all__ = ["MarginMetric", "checked_margins", "checked_scale", "margin_of", "margins_of"]
+__all__ = ["MarginMetric", "checked_margin", "checked_margins", "checked_scale", "margin_of", "margins_of"]
 
 # A probability of exactly 0 or 1 would be an infinite score; River's log loss stops at the same place.
 LEAST_PROBABILITY = 1e-15
@@ -36,7 +36,10 @@ def margin_of(y_true: Any, y_pred: Any) -> float:
 
     """
     probability = y_pred.get(True, 0.0) if isinstance(y_pred, dict) else float(y_pred)
-    return float(margins_of(np.array([is_positive(y_true)]), np.array([probability]))[0])
+    clamped = min(max(probability, LEAST_PROBABILITY), 1.0 - LEAST_PROBABILITY)
+    # numpy's logarithm, for the bits of `margins_of`: that of math may differ in the last one.
+    score = float(np.log(clamped / (1.0 - clamped)))
+    return score if is_positive(y_true) else -score
 
 
 def margins_of(y_true: NDArray[Any], proba_true: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,6 +63,10 @@ class MarginMetric(ClassificationMetric):
         """Leave out River's confusion matrix: margins do not fill one."""
 
     @abc.abstractmethod
+    def update_margin(self, margin: float) -> None:
+        """Take in one margin: the label in {-1, +1} times the score."""
+
+    @abc.abstractmethod
     def update_many(self, margins: ArrayLike) -> None:
         """Take in many margins; the same result as one `update_margin` each, in order."""
 
@@ -70,10 +77,6 @@ class MarginMetric(ClassificationMetric):
     @abc.abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state that `state_dict` of an equally configured metric returned."""
-
-    def update_margin(self, margin: float) -> None:
-        """Take in one margin: the label in {-1, +1} times the score."""
-        self.update_many([margin])
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take in one row; `w` is not used."""
@@ -97,14 +100,19 @@ class MarginMetric(ClassificationMetric):
         return False
 
 
+def checked_margin(margin: float) -> float:
+    """Return a margin that is surely finite, or raise."""
+    if not math.isfinite(margin):
+        raise ValueError(f"margin must be finite, got {margin!r}; scale the features or bound the weights")
+    return float(margin)
+
+
 def checked_margins(margins: ArrayLike) -> NDArray[np.float64]:
     """Return margins that are surely finite, or raise naming the first that is not."""
     array = np.asarray(margins, dtype=np.float64)
     bad = ~np.isfinite(array)
     if bad.any():
-        raise ValueError(
-            f"margin must be finite, got {float(array[bad][0])!r}; scale the features or bound the weights"
-        )
+        checked_margin(float(array[bad][0]))
     return array
 
 

@@ -44,7 +44,12 @@ class Reservoir:
 
     def push(self, value: float) -> None:
         """Take in one value."""
-        self.push_many(np.array([value], dtype=np.float64))
+        slot = self.n_rows
+        if slot >= self._values.size:
+            slot = int(_uniform(int(self._key), self.n_rows) * (self.n_rows + 1.0))
+        if slot < self._values.size:
+            self._values[slot] = value
+        self.n_rows += 1
 
     def push_many(self, values: NDArray[np.float64]) -> None:
         """Take in values in order."""
@@ -76,6 +81,14 @@ class Reservoir:
         self._values[: values.size] = values
         self._key = np.uint64(state["key"][0])
         self.n_rows = n_rows
+
+
+def _uniform(key: int, number: int) -> float:
+    """Return what `_uniforms` does, for one row in plain integers: numpy takes twenty times as long for one."""
+    mixed = (key + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB % 2**64
+    return float(((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53)
 
 
 def _uniforms(key: np.uint64, numbers: NDArray[np.uint64]) -> NDArray[np.float64]:

@@ -117,13 +117,19 @@ class SliceReport:
             raise ValueError(
                 f"slice_values must have one value per row ({y_true.size}), got {codes.size}; pass columns"
             )
+        if y_pred_labels is None and proba_true is not None:
+            y_pred_labels = proba_true > 1.0 - proba_true  # the argmax that `update` takes of a dict
         # The arguments are tried on a copy of the overall scores: where they are wrong, the report is unchanged.
         overall = copy.deepcopy(self._overall)
         update_metric_many(overall, y_true, y_pred_labels, proba_true, weights)
         self._overall = overall
+        if codes.size == 0:
+            return
         admitted = [self._admit(name) for name in names]
         slots = {name: slot for slot, name in enumerate(dict.fromkeys(admitted))}
-        row_slots = np.array([slots[name] for name in admitted], dtype=np.int64)[codes]
+        # Sixteen bits where they suffice: numpy then sorts by radix.
+        kind = np.int16 if len(slots) < 2**15 else np.int64
+        row_slots = np.array([slots[name] for name in admitted], dtype=kind)[codes]
         order = np.argsort(row_slots, kind="stable")
         borders = np.cumsum(np.bincount(row_slots, minlength=len(slots)))[:-1]
         for name, rows in zip(slots, np.split(order, borders), strict=True):

@@ -125,3 +125,15 @@ def test_merged_histograms_count_both_streams() -> None:
 def test_too_few_bins_are_refused(bins: object) -> None:
     with pytest.raises(ValueError, match="bins must be a whole number of at least 2"):
         LossHistogram(bins)  # type: ignore[arg-type]
+
+
+def test_a_batch_rounds_its_sums_as_the_rows_do() -> None:
+    rng = np.random.default_rng(11)
+    losses, weights = rng.random(500), rng.random(500)
+    one, many = LossHistogram(4), LossHistogram(4)
+    for loss, w in zip(losses.tolist(), weights.tolist(), strict=True):
+        one.add(loss, w)
+    many.add_many(losses[:200], weights[:200])
+    many.add_many(losses[200:], weights[200:])
+    for name, array in one.state_dict().items():
+        np.testing.assert_array_equal(array, many.state_dict()[name])

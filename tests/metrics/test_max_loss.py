@@ -77,7 +77,7 @@ def test_zero_one_loss_asks_for_labels() -> None:
 def test_taking_a_row_back_is_refused_with_the_class_that_forgets() -> None:
     rolling = utils.Rolling(MaxLoss, window_size=1)
     rolling.update(True, {True: 0.5})
-    with pytest.raises(NotImplementedError, match="MaxLoss cannot take a row back; .* use RollingMaxLoss"):
+    with pytest.raises(NotImplementedError, match=r"MaxLoss cannot take a row back; .* use RollingMaxLoss"):
         rolling.update(True, {True: 0.9})
 
 

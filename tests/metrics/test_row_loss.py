@@ -59,9 +59,11 @@ def test_absolute_loss_of_a_batch_is_that_of_its_rows(rows: list[tuple[float, fl
 
 def test_losses_know_the_models_they_work_with() -> None:
     classifier, regressor = linear_model.LogisticRegression(), linear_model.LinearRegression()
-    assert ProbabilityLoss().works_with(classifier) and ZeroOneLoss().works_with(classifier)
+    assert ProbabilityLoss().works_with(classifier)
+    assert ZeroOneLoss().works_with(classifier)
     assert not ProbabilityLoss().works_with(regressor)
-    assert AbsoluteLoss().works_with(regressor) and not AbsoluteLoss().works_with(classifier)
+    assert AbsoluteLoss().works_with(regressor)
+    assert not AbsoluteLoss().works_with(classifier)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), float("nan")])

@@ -53,7 +53,12 @@ def test_batches_give_the_report_of_the_rows(rows: list[Any], cut: int, max_slic
 
 @pytest.mark.parametrize(
     "values",
-    [np.array([3, 1, 3, 2]), np.array(["x", "y", "x", "z"]), np.array([1.5, np.nan, np.nan, 2.0]), np.array([True] * 4)],
+    [
+        np.array([3, 1, 3, 2]),
+        np.array(["x", "y", "x", "z"]),
+        np.array([1.5, np.nan, np.nan, 2.0]),
+        np.array([True] * 4),
+    ],
     ids=["int", "text", "float", "bool"],
 )
 def test_typed_columns_name_their_slices_as_rows_do(values: Any) -> None:
@@ -188,3 +193,16 @@ def test_a_bad_batch_leaves_the_report_as_it_was() -> None:
     with pytest.raises(ValueError, match=r"slice_values must have one value per row \(2\), got 1"):
         report.update_many(["a"], np.array([True, True]), None, np.array([0.5, 0.5]))
     assert report.get() == before
+
+
+def test_an_empty_batch_changes_nothing() -> None:
+    report = fed_by_rows(SliceReport(metrics.Accuracy(), "kind"), [("a", True, 0.9)])
+    before = report.get()
+    report.update_many([], np.zeros(0, dtype=bool), np.zeros(0, dtype=bool))
+    assert report.get() == before
+
+
+def test_labels_are_read_from_probabilities_where_none_are_given() -> None:
+    report = SliceReport(metrics.Accuracy(), "kind")
+    report.update_many(["a", "a"], np.array([True, False]), None, np.array([0.9, 0.5]))
+    assert report.get()["slices"]["a"]["Accuracy"] == 1.0

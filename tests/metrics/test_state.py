@@ -153,3 +153,13 @@ def test_a_state_that_lost_an_entry_is_refused() -> None:
     state["cm.row_sums"] = state["cm.column_sums"] = np.ones(1)
     with pytest.raises(ValueError, match="state of Accuracy must have the entry 'counts'"):
         restore_metric(metrics.Accuracy(), state)
+
+
+def test_labels_seen_before_the_restore_are_forgotten() -> None:
+    saved, target = metrics.MacroF1(), metrics.MacroF1()
+    saved.update("a", "a")
+    target.update("old", "old")
+    target.update("a", "old")
+    restore_metric(target, metric_state(saved))
+    assert target.cm.classes == ["a"]
+    assert target.get() == saved.get() == 1.0
