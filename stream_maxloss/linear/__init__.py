@@ -10,6 +10,8 @@ from stream_maxloss.linear.llm import LLM
 from stream_maxloss.linear.margin_pursuit import MarginPursuit
 from stream_maxloss.linear.pegasos import Pegasos
 from stream_maxloss.linear.perceptron import Perceptron
+from stream_maxloss.linear.pipeline import RowPipeline
+from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.winnow import Winnow
 
 __all__ = [
@@ -21,5 +23,7 @@ __all__ = [
     "MarginPursuit",
     "Pegasos",
     "Perceptron",
+    "RowPipeline",
+    "Scaler",
     "Winnow",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
-from stream_maxloss.linear.scoring import OVERFLOW, fault_entry, fault_kind
+from stream_maxloss.linear.scoring import INFINITE, OVERFLOW, fault, fault_entry, fault_kind
 from stream_maxloss.rows import Rows
 
 __all__ = ["find_fault", "refuse_row", "refuse_value"]
@@ -31,18 +31,32 @@ def refuse_value(status: int, name: Hashable, value: float, place: str = "") -> 
     )
 
 
-def refuse_row(rows: Rows, features: FeatureMap | HashedFeatureMap, row: int, status: int) -> ValueError:
-    """Return the error for a row of a frame; with status 0 the first value that is infinite or outside [0, 1]."""
+def refuse_row(
+    rows: Rows, features: FeatureMap | HashedFeatureMap, row: int, status: int, first: int = 0
+) -> ValueError:
+    """Return the error for a row of a stretch of a frame that begins at row `first`."""
     if rows.indptr is None:
         columns, values = rows.columns, rows.values[row]
     else:
         part = slice(rows.indptr[row], rows.indptr[row + 1])
         columns, values = rows.columns[part], rows.values[part]
-    if status:
-        column, value = find_fault(columns, values, status)
-    else:
-        entry = int(np.argmax(~((values >= 0.0) & (values <= 1.0)) & ~np.isnan(values)))
-        infinite = np.isinf(values)
-        entry = int(np.argmax(infinite)) if infinite.any() else entry
-        column, value = int(columns[entry]), float(values[entry])
-    return refuse_value(status or 1, features.name_of(column), value, f" of row {row}")
+    column, value = find_fault(columns, values, status)
+    return refuse_value(status, features.name_of(column), value, f" of row {first + row}")
+
+
+def check_rows(stretches: list[Rows], features: FeatureMap | HashedFeatureMap, unit: bool) -> None:
+    """Raise the error for the first value that is infinite or, with `unit`, outside [0, 1]."""
+    first = 0
+    for rows in stretches:
+        wrong = np.isinf(rows.values)
+        if unit:
+            wrong |= (rows.values < 0.0) | (rows.values > 1.0)
+        if wrong.any():
+            if rows.indptr is None:
+                row, entry = (int(place[0]) for place in np.nonzero(wrong))
+            else:
+                place = int(np.argmax(wrong))
+                row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+                entry = place - int(rows.indptr[row])
+            raise refuse_row(rows, features, row, fault(INFINITE, entry), first)
+        first += len(rows)

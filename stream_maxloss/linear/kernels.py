@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.memory import (
     ADAPTED,
     AVERAGED,
@@ -19,6 +19,7 @@ from stream_maxloss.linear.memory import (
     FOURTH,
     HEADER,
     INTERCEPT,
+    LLM,
     MARGIN_PURSUIT,
     MISTAKES,
     NEEDS_NORM,
@@ -30,6 +31,7 @@ from stream_maxloss.linear.memory import (
     SECOND,
     SEEN,
     STEPS,
+    THIRD,
     U_INTERCEPT,
     UPDATES,
     V_INTERCEPT,
@@ -37,7 +39,7 @@ from stream_maxloss.linear.memory import (
     WINNOW,
     Floats,
 )
-from stream_maxloss.linear.rules import plan_step
+from stream_maxloss.linear.rules import adapt_epsilon, plan_step
 from stream_maxloss.linear.scoring import (
     OVERFLOW,
     Integers,
@@ -46,10 +48,11 @@ from stream_maxloss.linear.scoring import (
     combine,
     dot_dense,
     dot_sparse,
-    dot_vectorised,
     fault,
     score_dense,
     score_sparse,
+    square_dense,
+    square_sparse,
 )
 
 __all__ = ["learn_dense", "learn_sparse", "step_dense", "step_sparse"]
@@ -62,7 +65,7 @@ NORM_REFRESH = 65536
 LARGEST_WEIGHT = 1e100
 
 
-@njit(cache=True)
+@compiled
 def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: float) -> float:
     """Apply w <- shrink w + coefficient x to the scalars; return the step that v has to make along x.
 
@@ -84,7 +87,7 @@ def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: flo
     return delta
 
 
-@njit(cache=True)
+@compiled
 def fold_scale(h: Floats, v: Floats) -> None:
     """Move the scale into v: v <- SCALE v, SCALE <- 1, which leaves SCALE_SUM v as it was."""
     for j in range(v.shape[0]):
@@ -94,13 +97,13 @@ def fold_scale(h: Floats, v: Floats) -> None:
     h[SCALE] = 1.0
 
 
-@njit(cache=True)
+@compiled
 def finish(h: Floats, v: Floats) -> None:
     """Project to the ball, keep the scale in range, and count the iterate."""
     radius = h[RADIUS]
     if radius > 0.0:
         if h[UPDATES] % NORM_REFRESH == NORM_REFRESH - 1.0:
-            h[NORM] = h[SCALE] * h[SCALE] * (dot_vectorised(v, v, v.shape[0]) + h[V_INTERCEPT] * h[V_INTERCEPT])
+            h[NORM] = h[SCALE] * h[SCALE] * (square_sparse(v, 0, v.shape[0]) + h[V_INTERCEPT] * h[V_INTERCEPT])
         if h[NORM] > radius * radius:
             h[SCALE] *= radius / math.sqrt(h[NORM])
             h[NORM] = radius * radius
@@ -110,7 +113,7 @@ def finish(h: Floats, v: Floats) -> None:
         h[SCALE_SUM] += h[SCALE]
 
 
-@njit(cache=True)
+@compiled
 def adapt_scale(h: Floats, warmup: Floats, score: float) -> None:
     """Collect |z| through the warm-up, then set MarginPursuit's scale once (Holland 2019, section 4).
 
@@ -125,19 +128,19 @@ def adapt_scale(h: Floats, warmup: Floats, score: float) -> None:
         h[ADAPTED] = max(1.0, math.sqrt(rows * spread / (2.0 * h[SECOND] * math.log(1.0 / h[FOURTH]))))
 
 
-@njit(cache=True)
+@compiled
 def winnow_factor(h: Floats, exponent: float) -> float:
     """Return beta^exponent."""
     return math.exp(min(max(exponent * math.log(h[FIRST]), -200.0), 200.0))
 
 
-@njit(cache=True)
+@compiled
 def bounded(weight: float) -> float:
     """Keep a multiplicative weight inside what a float can come back from."""
     return min(max(weight, 1.0 / LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
-@njit(cache=True)
+@compiled
 def winnow_move(h: Floats, v: Floats, u: Floats, column: int, exponent: float) -> None:
     """Promote or demote one weight; balanced Winnow moves its twin the other way."""
     if exponent == 0.0:
@@ -148,7 +151,7 @@ def winnow_move(h: Floats, v: Floats, u: Floats, column: int, exponent: float) -
         u[column] = bounded(u[column] / factor)
 
 
-@njit(cache=True)
+@compiled
 def winnow_intercept(h: Floats, exponent: float) -> None:
     """Promote or demote the constant feature's weight."""
     if h[INTERCEPT] != 0.0:
@@ -158,7 +161,7 @@ def winnow_intercept(h: Floats, exponent: float) -> None:
             h[U_INTERCEPT] = bounded(h[U_INTERCEPT] / factor)
 
 
-@njit(cache=True)
+@compiled
 def count(h: Floats, score: float, target: float) -> bool:
     """Count the row, and the mistake if its score has the wrong sign; return whether it had."""
     h[STEPS] += 1.0
@@ -168,7 +171,7 @@ def count(h: Floats, score: float, target: float) -> bool:
     return mistaken
 
 
-@njit(cache=True)
+@compiled
 def present_columns(x: Floats, length: int) -> int:
     """Return how many leading columns a dense row needs: all up to its last present value."""
     for j in range(length - 1, -1, -1):
@@ -177,134 +180,152 @@ def present_columns(x: Floats, length: int) -> int:
     return 0
 
 
-@njit(cache=True)
-def move_dense(h: Floats, v: Floats, u: Floats, x: Floats, length: int, delta: float) -> None:
-    """Move v by delta x, and u with it."""
-    for j in range(length):
-        v[j] += delta * x[j]
-    if h[AVERAGED] != 0.0:
-        correction = h[SCALE_SUM] * delta
-        for j in range(length):
-            u[j] += correction * x[j]
+@compiled
+def plan(h: Floats, score: float, target: float, weight: float, norm: float) -> tuple[float, float]:
+    """Return (shrink, coefficient) of the rule in the header."""
+    return plan_step(
+        h[RULE], h[FIRST], h[SECOND], h[THIRD], h[FOURTH], h[ADAPTED], h[STEPS], score, target, weight, norm
+    )
 
 
-@njit(cache=True)
-def move_sparse(h: Floats, v: Floats, u: Floats, columns: Integers, x: Floats, length: int, delta: float) -> None:
-    """Move v by delta x, and u with it."""
-    for k in range(length):
-        v[columns[k]] += delta * x[k]
-    if h[AVERAGED] != 0.0:
-        correction = h[SCALE_SUM] * delta
-        for k in range(length):
-            u[columns[k]] += correction * x[k]
-
-
-@njit(cache=True)
-def step_dense(
-    memory: Floats, h: Floats, v: Floats, u: Floats, x: Floats, length: int, target: float, weight: float, score: float
-) -> None:
-    """Take the additive step on a clean dense row whose current-iterate score is known."""
-    norm = (dot_dense(x, x, length) + h[INTERCEPT]) if h[NEEDS_NORM] != 0.0 else 0.0
-    count(h, score, target)
-    shrink, coefficient = plan_step(h, score, target, weight, norm)
-    delta = commit(h, shrink, coefficient, score, norm)
-    if coefficient != 0.0:
-        move_dense(h, v, u, x, length, delta)
-    finish(h, v)
+@compiled
+def adapt(memory: Floats, h: Floats, score: float, target: float) -> None:
+    """Let the rules that adapt something look at the row."""
+    if h[RULE] == LLM and h[SECOND] != 0.0:
+        h[ADAPTED] = adapt_epsilon(h[ADAPTED], score * target, h[STEPS])
     if h[RULE] == MARGIN_PURSUIT and h[WARMUP] > 0.0:
         adapt_scale(h, memory[HEADER + 3 * int(h[CAPACITY]) :], score)
 
 
-@njit(cache=True)
+@compiled
+def step_dense(
+    memory: Floats,
+    h: Floats,
+    v: Floats,
+    u: Floats,
+    X: Floats,
+    i: int,
+    length: int,
+    target: float,
+    weight: float,
+    score: float,
+) -> None:
+    """Take the additive step on a clean dense row whose current-iterate score is known."""
+    norm = square_dense(X, i, length) + h[INTERCEPT] if h[NEEDS_NORM] != 0.0 else 0.0
+    count(h, score, target)
+    shrink, coefficient = plan(h, score, target, weight, norm)
+    delta = commit(h, shrink, coefficient, score, norm)
+    if coefficient != 0.0:
+        for j in range(length):
+            v[j] += delta * X[i, j]
+        if h[AVERAGED] != 0.0:
+            correction = h[SCALE_SUM] * delta
+            for j in range(length):
+                u[j] += correction * X[i, j]
+    finish(h, v)
+    if h[RULE] == LLM or h[WARMUP] > 0.0:
+        adapt(memory, h, score, target)
+
+
+@compiled
 def step_sparse(
     memory: Floats,
     h: Floats,
     v: Floats,
     u: Floats,
     columns: Integers,
+    place: int,
     x: Floats,
+    first: int,
     length: int,
     target: float,
     weight: float,
     score: float,
 ) -> None:
     """Take the additive step on a clean sparse row whose current-iterate score is known."""
-    norm = (dot_dense(x, x, length) + h[INTERCEPT]) if h[NEEDS_NORM] != 0.0 else 0.0
+    norm = square_sparse(x, first, length) + h[INTERCEPT] if h[NEEDS_NORM] != 0.0 else 0.0
     count(h, score, target)
-    shrink, coefficient = plan_step(h, score, target, weight, norm)
+    shrink, coefficient = plan(h, score, target, weight, norm)
     delta = commit(h, shrink, coefficient, score, norm)
     if coefficient != 0.0:
-        move_sparse(h, v, u, columns, x, length, delta)
+        for k in range(length):
+            v[columns[place + k]] += delta * x[first + k]
+        if h[AVERAGED] != 0.0:
+            correction = h[SCALE_SUM] * delta
+            for k in range(length):
+                u[columns[place + k]] += correction * x[first + k]
     finish(h, v)
-    if h[RULE] == MARGIN_PURSUIT and h[WARMUP] > 0.0:
-        adapt_scale(h, memory[HEADER + 3 * int(h[CAPACITY]) :], score)
+    if h[RULE] == LLM or h[WARMUP] > 0.0:
+        adapt(memory, h, score, target)
 
 
-@njit(cache=True)
+@compiled
 def learn_dense(
-    memory: Floats, h: Floats, v: Floats, u: Floats, x: Floats, length: int, target: float, weight: float
+    memory: Floats, h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int, target: float, weight: float
 ) -> int:
-    """Learn one dense row; absent values (NaN) in `x` become zero. Return 0 or a fault."""
+    """Learn row i of a matrix; absent values (NaN) in it become zero. Return 0 or a fault."""
     if h[RULE] == WINNOW:
-        status = check_unit(x, length)
+        status = check_unit(X[i], length)
         if status != 0:
             return status
     present = length
-    score = combine(h, dot_dense(v, x, length))
+    score = combine(h, dot_dense(v, X, i, length))
     if not math.isfinite(score):
-        present = present_columns(x, length)
-        status = clean(x, length)
+        present = present_columns(X[i], length)
+        status = clean(X[i], length)
         if status != 0:
             return status
-        score = combine(h, dot_dense(v, x, length))
+        score = combine(h, dot_dense(v, X, i, length))
         if not math.isfinite(score):
             return fault(OVERFLOW, 0)
     h[SEEN] = max(h[SEEN], float(present))
     if h[RULE] < WINNOW:
-        step_dense(memory, h, v, u, x, length, target, weight, score)
+        step_dense(memory, h, v, u, X, i, length, target, weight, score)
         return 0
-    score = score_dense(h, v, u, x, length)
+    score = score_dense(h, v, u, X, i, length)
     if count(h, score, target):
         for j in range(length):
-            winnow_move(h, v, u, j, target * weight * x[j])
+            winnow_move(h, v, u, j, target * weight * X[i, j])
         winnow_intercept(h, target * weight)
     return 0
 
 
-@njit(cache=True)
+@compiled
 def learn_sparse(
     memory: Floats,
     h: Floats,
     v: Floats,
     u: Floats,
     columns: Integers,
+    place: int,
     x: Floats,
+    first: int,
     length: int,
     target: float,
     weight: float,
 ) -> int:
     """Learn one sparse row; absent values (NaN) in `x` become zero. Return 0 or a fault."""
     if h[RULE] == WINNOW:
-        status = check_unit(x, length)
+        status = check_unit(x[first:], length)
         if status != 0:
             return status
         for k in range(length):
-            if not np.isnan(x[k]):
-                h[SEEN] = max(h[SEEN], columns[k] + 1.0)
-    score = combine(h, dot_sparse(v, columns, x, length))
+            if not np.isnan(x[first + k]):
+                h[SEEN] = max(h[SEEN], columns[place + k] + 1.0)
+    score = combine(h, dot_sparse(v, columns, place, x, first, length))
     if not math.isfinite(score):
-        status = clean(x, length)
+        status = clean(x[first:], length)
         if status != 0:
             return status
-        score = combine(h, dot_sparse(v, columns, x, length))
+        score = combine(h, dot_sparse(v, columns, place, x, first, length))
         if not math.isfinite(score):
             return fault(OVERFLOW, 0)
     if h[RULE] < WINNOW:
-        step_sparse(memory, h, v, u, columns, x, length, target, weight, score)
+        step_sparse(memory, h, v, u, columns, place, x, first, length, target, weight, score)
         return 0
-    score = score_sparse(h, v, u, columns, x, length)
+    score = score_sparse(h, v, u, columns, place, x, first, length)
     if count(h, score, target):
         for k in range(length):
-            winnow_move(h, v, u, columns[k], target * weight * x[k])
+            winnow_move(h, v, u, columns[place + k], target * weight * x[first + k])
         winnow_intercept(h, target * weight)
     return 0

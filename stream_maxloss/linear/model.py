@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.faults import find_fault, refuse_row, refuse_value
+from stream_maxloss.linear.faults import check_rows, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
     learn_row,
     learn_row_columns,
@@ -30,6 +30,8 @@ __all__ = ["LinearModel", "row_weights"]
 
 ROW_OFFSET = layout.row_offset()
 FIRST_CAPACITY = 16
+# Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
+LARGE_MODEL = 1 << 16
 
 
 class LinearModel:
@@ -190,50 +192,58 @@ class LinearModel:
     def run(self, frame: Any, targets: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score, then learn, each row of a frame; if a row is refused, the model is as before."""
         known = len(self.features)
-        rows = read_frame(frame, self.features, learn=True)
-        if len(rows) != len(targets):
+        before = self.memory
+        scores = np.empty(len(targets))
+        try:
+            stretches: Iterable[Rows] = read_frame(frame, self.features, learn=True)
+            if self.memory.size > LARGE_MODEL:
+                # Looking at every value first is cheaper than a copy of the model to go back to.
+                stretches = list(stretches)
+                check_rows(stretches, self.features, self.memory[layout.RULE] == layout.WINNOW)
+            else:
+                self.memory = self.memory.copy()
+                self._forget_row()
+            self._run_stretches(stretches, targets, weights, scores)
+        except Exception:
+            self.memory = before
             self.features.truncate(known)
-            raise ValueError(f"y must have one label per row, got {len(targets)} for {len(rows)} rows")
-        self._make_room()
-        # A copy to go back to is cheaper than looking at every value first, unless the model outweighs the batch.
-        before = self.memory.copy() if self.memory.size <= 4 * rows.values.size else None
-        if before is None:
-            self._check(rows, known)
-        scores = np.empty(len(rows))
-        row, status = self._pass(rows, targets, weights, scores, learn=True)
-        self._packed = None
-        if row >= 0:
-            error = refuse_row(rows, self.features, row, status)
-            if before is not None:
-                self.memory[:] = before
-            self.features.truncate(known)
-            raise error
+            self._forget_row()
+            raise
         return scores
 
-    def _check(self, rows: Rows, known: int) -> None:
-        """Refuse values that a kernel would refuse, before anything is learned."""
-        wrong = np.isinf(rows.values)
-        if self.memory[layout.RULE] == layout.WINNOW:
-            wrong |= (rows.values < 0.0) | (rows.values > 1.0)
-        if wrong.any():
-            row = int(np.argmax(wrong.any(axis=1))) if rows.indptr is None else self._row_of(rows, wrong)
-            error = refuse_row(rows, self.features, row, 0)
-            self.features.truncate(known)
-            raise error
-
-    @staticmethod
-    def _row_of(rows: Rows, wrong: NDArray[np.bool_]) -> int:
-        return int(np.searchsorted(rows.indptr, np.argmax(wrong), side="right")) - 1  # type: ignore[arg-type]
+    def _run_stretches(
+        self,
+        stretches: Iterable[Rows],
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scores: NDArray[np.float64],
+    ) -> None:
+        first = 0
+        for rows in stretches:
+            part = slice(first, first + len(rows))
+            if len(targets[part]) != len(rows):
+                break
+            self._make_room()
+            row, status = self._pass(rows, targets[part], weights[part], scores[part], learn=True)
+            if row >= 0:
+                raise refuse_row(rows, self.features, row, status, first)
+            first += len(rows)
+        if first != len(targets):
+            raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
 
     def scores(self, frame: Any) -> NDArray[np.float64]:
         """Return the score of each row of a frame."""
-        rows = read_frame(frame, self.features, learn=False)
-        nothing = np.zeros(len(rows))
-        scores = np.empty(len(rows))
-        row, status = self._pass(rows, nothing, nothing, scores, learn=False)
-        if row >= 0:
-            raise refuse_row(rows, self.features, row, status)
-        return scores
+        parts = []
+        first = 0
+        for rows in read_frame(frame, self.features, learn=False):
+            nothing = np.zeros(len(rows))
+            scores = np.empty(len(rows))
+            row, status = self._pass(rows, nothing, nothing, scores, learn=False)
+            if row >= 0:
+                raise refuse_row(rows, self.features, row, status, first)
+            parts.append(scores)
+            first += len(rows)
+        return np.concatenate(parts)
 
     def _pass(
         self,

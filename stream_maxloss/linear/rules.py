@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.memory import (
     ABSOLUTE,
     ADAPTED,
     BALANCED_WINNOW,
     FIRST,
-    FOURTH,
     HINGE,
     LLD,
     MARGIN_PURSUIT,
@@ -27,7 +26,6 @@ from stream_maxloss.linear.memory import (
     PERCEPTRON,
     RULE,
     SECOND,
-    STEPS,
     THIRD,
     WINNOW,
     Floats,
@@ -42,7 +40,7 @@ EPSILON_FLOOR = 1e-6
 EPSILON_CEILING = 0.49
 
 
-@njit(cache=True)
+@compiled
 def logistic(margin: float) -> float:
     """Return 1 / (1 + e^margin), the logistic probability of an error, without overflow."""
     if margin >= 0.0:
@@ -51,7 +49,7 @@ def logistic(margin: float) -> float:
     return 1.0 / (1.0 + math.exp(margin))
 
 
-@njit(cache=True)
+@compiled
 def log_loss(margin: float) -> float:
     """Return ln(1 + e^-margin) without overflow."""
     if margin >= 0.0:
@@ -59,7 +57,7 @@ def log_loss(margin: float) -> float:
     return -margin + math.log1p(math.exp(margin))
 
 
-@njit(cache=True)
+@compiled
 def catoni_psi(deviation: float) -> float:
     """Return psi(u) = u - u^3/6 inside |u| <= sqrt 2 and +-2 sqrt 2/3 outside (Holland 2019, Eq. 2)."""
     if deviation > ROOT_TWO:
@@ -69,7 +67,7 @@ def catoni_psi(deviation: float) -> float:
     return deviation - deviation * deviation * deviation / 6.0
 
 
-@njit(cache=True)
+@compiled
 def step_size(rate: float, decays: float, steps: float) -> float:
     """Return `rate`, divided by sqrt(t) if it decays."""
     if decays != 0.0:
@@ -77,63 +75,81 @@ def step_size(rate: float, decays: float, steps: float) -> float:
     return rate
 
 
-@njit(cache=True)
-def plan_margin_pursuit(h: Floats, margin: float, weight: float) -> tuple[float, float]:
+@compiled
+def plan_margin_pursuit(
+    gamma: float, l2: float, square_root: float, scale: float, steps: float, margin: float, weight: float
+) -> tuple[float, float]:
     """Step along -grad of s^2 rho((gamma - z)/s) + l2 |w|^2/2 (Holland 2019, Algorithm 1, section 4)."""
-    gamma, l2, scale, steps = h[FIRST], h[SECOND], h[ADAPTED], h[STEPS]
     # alpha = 1/(s sqrt(l2 (1 + t))) as the paper prints it, or Pegasos' 1/(s l2 t).
-    alpha = 1.0 / (scale * math.sqrt(l2 * (1.0 + steps))) if h[THIRD] != 0.0 else 1.0 / (scale * l2 * steps)
+    alpha = 1.0 / (scale * math.sqrt(l2 * (1.0 + steps))) if square_root != 0.0 else 1.0 / (scale * l2 * steps)
     # A first step longer than 1/l2 would turn w round instead of shrinking it.
     alpha = min(alpha, 1.0 / l2)
     return 1.0 - alpha * l2, alpha * weight * scale * catoni_psi((gamma - margin) / scale)
 
 
-@njit(cache=True)
-def plan_logistic_difference(h: Floats, margin: float, weight: float, norm: float) -> float:
+@compiled
+def plan_logistic_difference(rate: float, shift: float, margin: float, weight: float, norm: float) -> float:
     """Return step * (q - g) for LLD and LLM (Krause & Singer 2004, Figures 1 and 2)."""
-    error = logistic(margin)  # q_i
-    if h[RULE] == LLD:
-        shifted = logistic(margin + h[SECOND])  # g_i
-    else:
-        epsilon = h[ADAPTED]
-        # alpha_i, the probability that the label is noise: eps / (eps + (1 - eps) e^z).
-        shifted = logistic(margin + math.log((1.0 - epsilon) / epsilon))
-        if h[SECOND] != 0.0:
-            adapted = epsilon + (shifted - epsilon) / (h[STEPS] + 1.0)
-            h[ADAPTED] = min(max(adapted, EPSILON_FLOOR), EPSILON_CEILING)
-    step = h[FIRST] * weight
+    step = rate * weight
     if norm > 0.0:
         # The template condition sum_j a_j M_ij^2 <= 2: a longer step could raise this row's loss.
         step = min(step, 2.0 / norm)
-    return step * (error - shifted)
+    return step * (logistic(margin) - logistic(margin + shift))
 
 
-@njit(cache=True)
-def plan_step(h: Floats, score: float, target: float, weight: float, norm: float) -> tuple[float, float]:
-    """Return (shrink, coefficient) of the step on a row with this score; `STEPS` already counts the row."""
-    rule = h[RULE]
+@compiled
+def shift_of(epsilon: float) -> float:
+    """Return the mu = ln((1 - eps)/eps) at which LLD weighs rows as LLM does: g_i is then LLM's alpha_i."""
+    return math.log((1.0 - epsilon) / epsilon)
+
+
+@compiled
+def adapt_epsilon(epsilon: float, margin: float, steps: float) -> float:
+    """Move LLM's epsilon to the running mean of alpha_i, the probability that label i is noise."""
+    alpha = logistic(margin + shift_of(epsilon))
+    return min(max(epsilon + (alpha - epsilon) / (steps + 1.0), EPSILON_FLOOR), EPSILON_CEILING)
+
+
+@compiled
+def plan_step(
+    rule: float,
+    first: float,
+    second: float,
+    third: float,
+    fourth: float,
+    adapted: float,
+    steps: float,
+    score: float,
+    target: float,
+    weight: float,
+    norm: float,
+) -> tuple[float, float]:
+    """Return (shrink, coefficient) of the step on row `steps` with this score.
+
+    All arguments are plain numbers, so that they travel in registers: with the header as an array the same function
+    takes three times as long.
+    """
     if rule == ABSOLUTE:
         # Subgradient of |s - y|: the sign of the error.
         direction = 0.0 if score == target else (1.0 if score < target else -1.0)
-        return 1.0, step_size(h[FIRST], h[FOURTH], h[STEPS]) * weight * direction
+        return 1.0, step_size(first, fourth, steps) * weight * direction
     margin = target * score
     if rule == PERCEPTRON:
         return 1.0, (weight * target if margin <= 0.0 else 0.0)
     if rule == HINGE:
-        width = h[SECOND]
-        if margin > width:
+        if margin > second:
             return 1.0, 0.0
-        return 1.0, step_size(h[FIRST], h[FOURTH], h[STEPS]) * weight * target / width
+        return 1.0, step_size(first, fourth, steps) * weight * target / second
     if rule == PEGASOS:
-        l2, steps = h[FIRST], h[STEPS]
-        return 1.0 - 1.0 / steps, (weight * target / (l2 * steps) if margin < 1.0 else 0.0)
+        return 1.0 - 1.0 / steps, (weight * target / (first * steps) if margin < 1.0 else 0.0)
     if rule == MARGIN_PURSUIT:
-        shrink, pull = plan_margin_pursuit(h, margin, weight)
+        shrink, pull = plan_margin_pursuit(first, second, third, adapted, steps, margin, weight)
         return shrink, pull * target
-    return 1.0, plan_logistic_difference(h, margin, weight, norm) * target
+    shift = second if rule == LLD else shift_of(adapted)
+    return 1.0, plan_logistic_difference(first, shift, margin, weight, norm) * target
 
 
-@njit(cache=True)
+@compiled
 def game_loss(h: Floats, score: float, target: float) -> float:
     """Return the loss in [0, 1] that the max-loss game sees: the rule's own surrogate, clipped or normalised."""
     rule = h[RULE]
@@ -150,5 +166,5 @@ def game_loss(h: Floats, score: float, target: float) -> float:
         return min(1.0, max(0.0, 1.0 - margin))
     if rule == MARGIN_PURSUIT:
         return min(1.0, max(0.0, 1.0 - margin / h[FIRST]))
-    shift = h[SECOND] if rule == LLD else math.log((1.0 - h[ADAPTED]) / h[ADAPTED])
+    shift = h[SECOND] if rule == LLD else shift_of(h[ADAPTED])
     return min(1.0, max(0.0, (log_loss(margin) - log_loss(margin + shift)) / shift))

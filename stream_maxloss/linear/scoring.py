@@ -1,15 +1,16 @@
 """Scores of dense and of sparse rows, and what makes a row unfit to be scored.
 
-A row is a vector `x` of values with, for sparse rows, a vector `columns` of their places. Short dense rows are summed
+A dense row is row i of a matrix; a sparse row is a stretch of a vector of columns and of one of values. Neither is
+ever sliced out inside a loop: a slice counts references, which costs as much as the sum. Short dense rows are summed
 in the same order as sparse ones, so the two forms give the same bits.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stream_maxloss.linear.compiled import compiled, compiled_fast
 from stream_maxloss.linear.memory import (
     AVERAGED,
     BALANCED_WINNOW,
@@ -37,112 +38,132 @@ OVERFLOW = 3  # the values are finite but the score is not
 ORDERED_SUM = 48
 
 
-@njit(cache=True)
+@compiled
 def fault(kind: int, entry: int) -> int:
     """Encode what is wrong and with which entry of the row."""
     return 4 * (entry + 1) + kind
 
 
-@njit(cache=True)
+@compiled
 def fault_kind(status: int) -> int:
     """Return what is wrong: INFINITE, OUTSIDE or OVERFLOW."""
     return status % 4
 
 
-@njit(cache=True)
+@compiled
 def fault_entry(status: int) -> int:
     """Return which entry of the row is wrong, counted from 0."""
     return status // 4 - 1
 
 
-@njit(cache=True)
-def dot_ordered(v: Floats, x: Floats, length: int) -> float:
-    """Return <v, x>, summed in order."""
+@compiled
+def dot_ordered(v: Floats, X: Floats, i: int, length: int) -> float:
+    """Return <v, X_i>, summed in order."""
     total = 0.0
     for j in range(length):
-        total += v[j] * x[j]
+        total += v[j] * X[i, j]
     return total
 
 
-@njit(cache=True, fastmath={"reassoc"})
-def dot_vectorised(v: Floats, x: Floats, length: int) -> float:
-    """Return <v, x>, summed in vector registers."""
+@compiled_fast
+def dot_vectorised(v: Floats, X: Floats, i: int, length: int) -> float:
+    """Return <v, X_i>, summed in vector registers."""
     total = 0.0
     for j in range(length):
-        total += v[j] * x[j]
+        total += v[j] * X[i, j]
     return total
 
 
-@njit(cache=True)
-def dot_dense(v: Floats, x: Floats, length: int) -> float:
-    """Return <v, x> over the first `length` columns."""
+@compiled
+def dot_dense(v: Floats, X: Floats, i: int, length: int) -> float:
+    """Return <v, X_i> over the first `length` columns."""
     if length <= ORDERED_SUM:
-        return dot_ordered(v, x, length)
-    return dot_vectorised(v, x, length)
+        return dot_ordered(v, X, i, length)
+    return dot_vectorised(v, X, i, length)
 
 
-@njit(cache=True)
-def dot_sparse(v: Floats, columns: Integers, x: Floats, length: int) -> float:
-    """Return <v, x> of a sparse row."""
+@compiled_fast
+def square_dense(X: Floats, i: int, length: int) -> float:
+    """Return |X_i|^2."""
+    total = 0.0
+    for j in range(length):
+        total += X[i, j] * X[i, j]
+    return total
+
+
+@compiled
+def dot_sparse(v: Floats, columns: Integers, place: int, x: Floats, first: int, length: int) -> float:
+    """Return <v, x> of a sparse row: `length` columns from `place` on, their values from `first` on."""
     total = 0.0
     for k in range(length):
-        total += v[columns[k]] * x[k]
+        total += v[columns[place + k]] * x[first + k]
     return total
 
 
-@njit(cache=True)
+@compiled_fast
+def square_sparse(x: Floats, first: int, length: int) -> float:
+    """Return |x|^2 of a sparse row."""
+    total = 0.0
+    for k in range(length):
+        total += x[first + k] * x[first + k]
+    return total
+
+
+@compiled
 def combine(h: Floats, dot_v: float) -> float:
     """Return the current iterate's score from <v, x>."""
     return h[SCALE] * (dot_v + h[V_INTERCEPT])
 
 
-@njit(cache=True)
+@compiled
 def combine_average(h: Floats, dot_v: float, dot_u: float) -> float:
     """Return the averaged iterate's score: (SCALE_SUM <v, x> - <u, x>) / t."""
     return (h[SCALE_SUM] * (dot_v + h[V_INTERCEPT]) - (dot_u + h[U_INTERCEPT])) / h[STEPS]
 
 
-@njit(cache=True)
+@compiled
 def winnow_threshold(h: Floats) -> float:
     """Return theta: as set, or the number of features seen."""
     return h[SECOND] if h[SECOND] > 0.0 else h[SEEN]
 
 
-@njit(cache=True)
-def score_dense(h: Floats, v: Floats, u: Floats, x: Floats, length: int) -> float:
-    """Return the score that the learner predicts with, on a row of the first `length` columns."""
+@compiled
+def score_dense(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int) -> float:
+    """Return the score that the learner predicts with, on row i of a matrix of its first `length` columns."""
     rule = h[RULE]
     if rule == WINNOW:
         # A feature that was never learned from has no weight yet.
         known = min(length, int(h[SEEN]))
-        return dot_dense(v, x, known) + h[V_INTERCEPT] - winnow_threshold(h)
+        return dot_dense(v, X, i, known) + h[V_INTERCEPT] - winnow_threshold(h)
     if rule == BALANCED_WINNOW:
-        return dot_dense(v, x, length) - dot_dense(u, x, length) + h[V_INTERCEPT] - h[U_INTERCEPT]
-    dot_v = dot_dense(v, x, length)
+        return dot_dense(v, X, i, length) - dot_dense(u, X, i, length) + h[V_INTERCEPT] - h[U_INTERCEPT]
+    dot_v = dot_dense(v, X, i, length)
     if h[AVERAGED] != 0.0 and h[STEPS] > 0.0:
-        return combine_average(h, dot_v, dot_dense(u, x, length))
+        return combine_average(h, dot_v, dot_dense(u, X, i, length))
     return combine(h, dot_v)
 
 
-@njit(cache=True)
-def score_sparse(h: Floats, v: Floats, u: Floats, columns: Integers, x: Floats, length: int) -> float:
+@compiled
+def score_sparse(
+    h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
+) -> float:
     """Return the score that the learner predicts with, on a sparse row."""
     rule = h[RULE]
     if rule == WINNOW:
         total = h[V_INTERCEPT]
         for k in range(length):
-            if columns[k] < h[SEEN] or h[SECOND] > 0.0:
-                total += v[columns[k]] * x[k]
+            if columns[place + k] < h[SEEN] or h[SECOND] > 0.0:
+                total += v[columns[place + k]] * x[first + k]
         return total - winnow_threshold(h)
-    dot_v = dot_sparse(v, columns, x, length)
+    dot_v = dot_sparse(v, columns, place, x, first, length)
     if rule == BALANCED_WINNOW:
-        return dot_v - dot_sparse(u, columns, x, length) + h[V_INTERCEPT] - h[U_INTERCEPT]
+        return dot_v - dot_sparse(u, columns, place, x, first, length) + h[V_INTERCEPT] - h[U_INTERCEPT]
     if h[AVERAGED] != 0.0 and h[STEPS] > 0.0:
-        return combine_average(h, dot_v, dot_sparse(u, columns, x, length))
+        return combine_average(h, dot_v, dot_sparse(u, columns, place, x, first, length))
     return combine(h, dot_v)
 
 
-@njit(cache=True)
+@compiled
 def clean(x: Floats, length: int) -> int:
     """Make absent values (NaN) zero in place; return a fault if one is infinite."""
     for k in range(length):
@@ -154,7 +175,7 @@ def clean(x: Floats, length: int) -> int:
     return 0
 
 
-@njit(cache=True)
+@compiled
 def check_unit(x: Floats, length: int) -> int:
     """Return a fault if a value lies outside [0, 1], the domain of Winnow."""
     for k in range(length):

@@ -35,6 +35,10 @@ class NumberColumn:
         column = features.find(self.name)
         return Fixed(np.where(np.isnan(self.values), -1, column), np.ascontiguousarray(self.values))
 
+    def numeric_names(self) -> list[Hashable]:
+        """Return the features that are numbers: the column itself."""
+        return [self.name]
+
 
 class TextColumn:
     """A column of text or categories: one feature `column=value` per value.
@@ -66,6 +70,10 @@ class TextColumn:
         columns = np.array([*map(features.find, self.features), -1], dtype=np.int64)
         return Fixed(columns[self.codes], np.ones(len(self.codes)))
 
+    def numeric_names(self) -> list[Hashable]:
+        """Return the features that are numbers: none."""
+        return []
+
 
 class MapColumn:
     """A column of Arrow maps from feature name to number: sparse rows, each entry a feature named by its key."""
@@ -92,6 +100,10 @@ class MapColumn:
         columns = np.fromiter(map(features.find, self.keys), dtype=np.int64, count=len(self.keys))
         indices = columns[self.codes] if len(self.keys) else np.empty(0, dtype=np.int64)
         return Ragged(self.indptr, np.where(np.isnan(self.values), -1, indices), self.values)
+
+    def numeric_names(self) -> list[Hashable]:
+        """Return the features that are numbers: all keys."""
+        return list(self.keys)
 
 
 def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ __all__ = ["Rows", "read_frame"]
 
 Features = FeatureMap | HashedFeatureMap
 
+# Values per stretch of rows: turning columns into rows is twice as fast while the rows stay in the cache.
+STRETCH = 32768
+
 
 @dataclass
 class Rows:
@@ -25,7 +28,7 @@ class Rows:
     Parameters
     ----------
     names
-        For error messages: the frame's name of each matrix column, or empty for CSR.
+        The numeric features: of each matrix column, or for CSR those that are not text.
     columns
         The learner's column of each matrix column, ascending; or, for CSR, the indices.
     values
@@ -55,8 +58,8 @@ def is_numeric_pandas(frame: Any) -> bool:
     return all(isinstance(kind, np.dtype) and kind.kind in "iufb" for kind in frame.dtypes)
 
 
-def read_frame(frame: Any, features: Features, learn: bool) -> Rows:
-    """Return the rows of a frame.
+def read_frame(frame: Any, features: Features, learn: bool) -> Iterator[Rows]:
+    """Yield the rows of a frame, in stretches that fit into a core's cache.
 
     With `learn`, new names get columns in the order in which they first appear, row by row, as if the rows had come one
     at a time; without, features that were never learned are left out. A column of Arrow type `map` spreads into one
@@ -69,9 +72,25 @@ def read_frame(frame: Any, features: Features, learn: bool) -> Rows:
 
     """
     if is_numeric_pandas(frame):
-        matrix = frame.to_numpy(dtype=np.float64, copy=True)
-        return from_matrix(list(frame.columns), np.ascontiguousarray(matrix), features, learn)
+        names = list(frame.columns)
+        for first, last in stretches(len(frame), len(names)):
+            matrix = frame.iloc[first:last].to_numpy(dtype=np.float64, copy=True)
+            yield from_matrix(names, np.ascontiguousarray(matrix), features, learn)
+        return
     names, batch = to_record_batch(frame)
+    for first, last in stretches(batch.num_rows, batch.num_columns):
+        yield read_batch(names, batch.slice(first, last - first), features, learn)
+
+
+def stretches(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, last + 1) of stretches of about a quarter of a megabyte, at least one."""
+    length = max(256, STRETCH // max(1, columns))
+    for first in range(0, max(rows, 1), length):
+        yield first, min(first + length, rows)
+
+
+def read_batch(names: list[Hashable], batch: Any, features: Features, learn: bool) -> Rows:
+    """Return the rows of one record batch."""
     matrix = dense_matrix(batch)
     if matrix is not None:
         return from_matrix(names, matrix, features, learn)
@@ -173,4 +192,5 @@ def add_in_order(columns: list[Any], features: Features) -> None:
 def from_columns(columns: list[Any], num_rows: int, features: Features) -> Rows:
     """Return typed columns as CSR rows."""
     indptr, indices, values = assemble([column.entries(features) for column in columns], num_rows, features.grows)
-    return Rows([], indices, values, indptr, False)
+    numeric = [name for column in columns for name in column.numeric_names()]
+    return Rows(numeric, indices, values, indptr, False)

@@ -1,0 +1,65 @@
+"""`Scaler() | learner`, learning batches row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import compose
+
+from stream_maxloss.labels import as_array, signs_of
+from stream_maxloss.linear.absolute import AbsoluteOGD
+from stream_maxloss.linear.classifier import LinearClassifier
+from stream_maxloss.linear.model import row_weights
+from stream_maxloss.linear.scaled import run_scaled_frame
+from stream_maxloss.linear.scaler import Scaler
+from stream_maxloss.rows.dicts import frame_to_dicts
+
+__all__ = ["RowPipeline"]
+
+
+class RowPipeline(compose.Pipeline):
+    """River's pipeline, with a `learn_many` that is a loop of `learn_one`.
+
+    River's own learns the scaler from a whole batch, then transforms that batch, so that every row is scaled with
+    statistics of rows that came after it. Here each row is scaled with what was known when it came. For a `Scaler` and
+    one of our linear learners the loop is one kernel; for anything else it goes row by row. `Scaler() | model` is
+    one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.linear import Perceptron, Scaler
+    >>> model = Scaler() | Perceptron()
+    >>> model.learn_many(pa.table({"size": [1.0, 5.0, 2.0]}), [False, True, False])
+    >>> model.predict_one({"size": 6.0})
+    True
+
+    """
+
+    def learn_many(self, X: Any, y: Any = None, **params: Any) -> None:
+        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row."""
+        if self._is_native():
+            self._learn_scored(X, y, params.get("w", 1.0))
+            return
+        labels = as_array(y).tolist()
+        for row, x in enumerate(frame_to_dicts(X)):
+            own = {name: value if np.isscalar(value) else as_array(value)[row] for name, value in params.items()}
+            self.learn_one(x, labels[row], **own)
+
+    def _is_native(self) -> bool:
+        """Tell whether this is a scaler and one of our linear learners, with features that have names."""
+        steps = list(self.steps.values())
+        return (
+            len(steps) == 2
+            and isinstance(steps[0], Scaler)
+            and isinstance(steps[1], LinearClassifier | AbsoluteOGD)
+            and steps[1]._model.features.grows
+        )
+
+    def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame and return the score that each had before it was learned."""
+        scaler, learner = self.steps.values()
+        targets = signs_of(y) if isinstance(learner, LinearClassifier) else as_array(y).astype(np.float64)
+        return run_scaled_frame(scaler, learner._model, X, targets, row_weights(w, len(targets)))

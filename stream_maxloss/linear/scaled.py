@@ -1,0 +1,83 @@
+"""A scaler and a learner run together over frames, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.linear.faults import refuse_row
+from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.scaler import Scaler
+from stream_maxloss.linear.statistics import run_scaled
+from stream_maxloss.rows import Rows, read_frame
+
+__all__ = ["run_scaled_frame"]
+
+ALL_COLUMNS = np.zeros(1, dtype=np.int64)
+
+
+def scaled_columns(scaler: Scaler, model: LinearModel) -> NDArray[np.int64]:
+    """Return for each of the learner's columns the scaler's, or -1 for a feature that is not scaled."""
+    return np.array([scaler._features.find(name) for name in model.features.names], dtype=np.int64)
+
+
+def run_scaled_frame(
+    scaler: Scaler,
+    model: LinearModel,
+    frame: Any,
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Score, then learn, each row of a frame, scaled as it comes; if a row is refused, both are as before."""
+    known, observed = len(model.features), len(scaler._features)
+    memory, statistics = model.memory, scaler._statistics
+    model.memory, scaler._statistics = memory.copy(), statistics.copy()
+    model._forget_row()
+    scores = np.empty(len(targets))
+    try:
+        first = 0
+        for rows in read_frame(frame, model.features, learn=True):
+            part = slice(first, first + len(rows))
+            if len(targets[part]) != len(rows):
+                break
+            run_stretch(scaler, model, rows, targets[part], weights[part], scores[part], first)
+            first += len(rows)
+        if first != len(targets):
+            raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
+    except Exception:
+        model.memory, scaler._statistics = memory, statistics
+        model.features.truncate(known)
+        scaler._features.truncate(observed)
+        model._forget_row()
+        raise
+    return scores
+
+
+def run_stretch(
+    scaler: Scaler,
+    model: LinearModel,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    first: int,
+) -> None:
+    """Score, then learn, one stretch of rows."""
+    model._make_room()
+    scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
+    scaler._make_room()
+    row, status = run_scaled(
+        model.memory,
+        scaler._statistics,
+        scaled_columns(scaler, model),
+        ALL_COLUMNS if rows.indptr is None else rows.indptr,
+        rows.columns,
+        rows.values.reshape(-1),
+        targets,
+        weights,
+        scores,
+    )
+    if row >= 0:
+        raise refuse_row(rows, model.features, row, status, first)

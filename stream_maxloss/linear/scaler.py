@@ -1,0 +1,169 @@
+"""An online standardiser."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_maxloss.features import FeatureMap
+from stream_maxloss.linear.statistics import COUNT, MEAN, SPREAD, observe_rows, scale_rows
+from stream_maxloss.rows.frame import dense_matrix, to_record_batch
+
+__all__ = ["Scaler"]
+
+FIRST_CAPACITY = 16
+
+
+class Scaler(base.MiniBatchTransformer):
+    r"""Standardise features by their running mean and standard deviation.
+
+    $$x_j \mapsto \frac{x_j - \bar x_j}{s_j}, \qquad 0 \text{ where } s_j = 0,$$
+
+    with mean and variance over the values seen so far, by Welford's rule. As `river.preprocessing.StandardScaler`, with
+    three differences: absent features (None, NaN, null) are left alone and out of the statistics; text passes through,
+    so that `Scaler() | HingeOGD()` takes mixed rows; and `Scaler() | learner` learns a batch row by row, each
+    scaled with the statistics of its own moment, so that `learn_many` and `learn_one` give the same model.
+
+    Examples
+    --------
+    >>> from stream_maxloss.linear import Scaler
+    >>> scaler = Scaler()
+    >>> for size in (1.0, 2.0, 3.0):
+    ...     scaler.learn_one({"size": size, "shape": "round"})
+    >>> scaler.transform_one({"size": 3.0, "shape": "round", "age": None})
+    {'size': 1.2247, 'shape': 'round'}
+
+    """
+
+    def __init__(self) -> None:
+        self._features = FeatureMap()
+        self._statistics = np.zeros((3, FIRST_CAPACITY))
+
+    def __or__(self, other: Any) -> Any:
+        from stream_maxloss.linear.pipeline import RowPipeline
+
+        return RowPipeline(self, other)
+
+    def _numbers(self, x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
+        """Return the present numbers of a row."""
+        values = {}
+        for name, value in x.items():
+            if isinstance(value, numbers.Real | np.bool_):
+                number = float(value)
+                if math.isinf(number):
+                    raise ValueError(f"feature {name!r} must be finite, got {value!r}; clip it or leave it out")
+                if number == number:
+                    values[name] = number
+        return values
+
+    def _make_room(self) -> None:
+        capacity = self._statistics.shape[1]
+        if len(self._features) > capacity:
+            grown = np.zeros((3, max(len(self._features), 2 * capacity)))
+            grown[:, :capacity] = self._statistics
+            self._statistics = grown
+
+    def learn_one(self, x: dict[Hashable, Any]) -> None:
+        """Take the numbers of a row into account."""
+        values = self._numbers(x)
+        self._features.add(values)
+        self._make_room()
+        columns = np.array([self._features.find(name) for name in values], dtype=np.int64)
+        observe_rows(self._statistics, columns, np.array([list(values.values())]).reshape(1, len(values)))
+
+    def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
+        """Return the row with its numbers scaled, absent features left out and text as it is."""
+        values = self._numbers(x)
+        columns = np.array([self._features.find(name) for name in values], dtype=np.int64)
+        row = np.array([list(values.values())]).reshape(1, len(values))
+        scale_rows(self._statistics, columns, row)
+        scaled = dict(zip(values, row[0].tolist(), strict=True))
+        return {name: scaled.get(name, value) for name, value in x.items() if name in scaled or isinstance(value, str)}
+
+    def learn_many(self, X: Any) -> None:
+        """Take the numbers of each row of a frame into account."""
+        names, matrix, _ = self._split(X)
+        infinite = np.isinf(matrix)
+        if infinite.any():
+            row, column = (int(place[0]) for place in np.nonzero(infinite))
+            raise ValueError(
+                f"feature {names[column]!r} of row {row} must be finite, got {matrix[row, column].item()!r}; "
+                "clip it or leave it out"
+            )
+        self._add(names, matrix)
+        columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
+        present = columns >= 0
+        observe_rows(self._statistics, columns[present], np.ascontiguousarray(matrix[:, present]))
+
+    def _add(self, names: list[Hashable], matrix: NDArray[np.float64]) -> None:
+        self._features.add(name for j, name in enumerate(names) if not np.isnan(matrix[:, j]).all())
+        self._make_room()
+
+    def transform_many(self, X: Any) -> Any:
+        """Return a frame like `X`, its number columns scaled by the statistics so far and the others as they are."""
+        import pyarrow as pa
+
+        from stream_maxloss.linear.native import is_record_batch, native_frame
+
+        names, matrix, others = self._split(X)
+        columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
+        scale_rows(self._statistics, columns, matrix)
+        scaled: dict[Any, Any] = {name: matrix[:, j] for j, name in enumerate(names)}
+        if is_record_batch(X) or isinstance(X, pa.Table):
+            arrays = {str(n): pa.array(v, from_pandas=True) for n, v in scaled.items()}
+            answer = pa.table({name: arrays.get(name, others.get(name)) for name in X.schema.names})
+            return answer.to_batches()[0] if is_record_batch(X) and answer.num_rows else answer
+        scaled.update({name: values.to_pylist() for name, values in others.items()})
+        return native_frame({name: scaled[name] for name in list(X.columns)}, X)
+
+    def _split(self, X: Any) -> tuple[list[Hashable], NDArray[np.float64], dict[Hashable, Any]]:
+        """Return the number columns' names and matrix (a copy), and the other columns."""
+        import pyarrow as pa
+
+        names, batch = to_record_batch(X)
+        types = pa.types
+        numeric = [
+            types.is_integer(f.type) or types.is_floating(f.type) or types.is_boolean(f.type) for f in batch.schema
+        ]
+        chosen = [j for j, is_number in enumerate(numeric) if is_number]
+        part = pa.RecordBatch.from_arrays([batch.column(j) for j in chosen], names=[str(j) for j in chosen])
+        matrix = dense_matrix(part) if chosen else np.empty((batch.num_rows, 0))
+        if matrix is None:
+            raise ValueError("number columns must form a matrix; this is a defect of stream-maxloss")
+        others = {name: batch.column(j) for j, name in enumerate(names) if not numeric[j]}
+        return [names[j] for j in chosen], matrix, others
+
+    @property
+    def counts(self) -> dict[Hashable, int]:
+        """Number of present values, by feature."""
+        return {name: int(self._statistics[COUNT, j]) for j, name in enumerate(self._features.names)}
+
+    @property
+    def means(self) -> dict[Hashable, float]:
+        """Mean of the present values, by feature."""
+        return {name: float(self._statistics[MEAN, j]) for j, name in enumerate(self._features.names)}
+
+    @property
+    def variances(self) -> dict[Hashable, float]:
+        """Variance of the present values (divided by their number), by feature."""
+        names = self._features.names
+        return {
+            name: float(self._statistics[SPREAD, j] / max(1.0, self._statistics[COUNT, j]))
+            for j, name in enumerate(names)
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the statistics, as arrays and JSON."""
+        names = {f"features.{key}": value for key, value in self._features.state_dict().items()}
+        return {"statistics": self._statistics.copy(), **names}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        self._statistics = np.array(state["statistics"], dtype=np.float64)
+        self._features.load_state_dict({k[9:]: v for k, v in state.items() if k.startswith("features.")})
