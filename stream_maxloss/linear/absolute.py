@@ -57,7 +57,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
     >>> from stream_maxloss.linear import AbsoluteOGD, Scaler
     >>> model = Scaler() | AbsoluteOGD(lr=1.0)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0
+    MAE: 1.373028
 
     """
 
