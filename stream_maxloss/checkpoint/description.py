@@ -80,17 +80,15 @@ def describe(model: Any) -> dict[str, Any]:
     if type(model) is Pipeline:
         steps = [[name, describe(step)] for name, step in model.steps.items()]
         return {"class": "Pipeline", "params": {"steps": steps}}
-    kind: Any = type(model)
-    name: str = kind.__name__
-    registration = _registered.get(name)
-    if registration is None or registration.kind is not kind:
+    name: str = type(model).__name__
+    registration = _registration_of(model)
+    if registration is None:
         raise ForeignModelError(
             f"a model must be made of stream-maxloss's own estimators to be saved without pickle, got {name}; "
             "save it with allow_pickle=True (--allow-pickle), and load only what you wrote yourself"
         )
     # River gives (class, params) for a part that is an estimator; the part itself is the attribute.
-    initial: dict[str, Any] = kind._get_params(model)
-    params = {key: _describe_param(getattr(model, key, value)) for key, value in initial.items()}
+    params = {key: _describe_param(getattr(model, key, value)) for key, value in model._get_params().items()}
     return {"class": name, "params": params, "state_version": registration.state_version}
 
 
@@ -124,6 +122,11 @@ def build(description: Any) -> Any:
         return registration.kind(**{key: _build_param(value) for key, value in params.items()})
     except (TypeError, ValueError, MemoryError, OverflowError) as error:
         raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
+
+
+def _registration_of(model: object) -> _Registration | None:
+    registration = _registered.get(type(model).__name__)
+    return registration if registration is not None and registration.kind is type(model) else None
 
 
 def _describe_param(value: Any) -> Any:
