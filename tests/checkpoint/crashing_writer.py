@@ -2,9 +2,9 @@
 
     python crashing_writer.py kill|power < jobs
 
-A job is a line `DIRECTORY POINT:COUNT`. After `kill` the disk holds all that was written, as after SIGKILL. After `power`
-it holds only what was forced to it: bytes of files that were not synced are cut off, and names that were not synced
-are gone, as the worst file system would have it.
+A job is a line `DIRECTORY POINT:COUNT`. After `kill` the disk holds all that was written, as after SIGKILL. After
+`power` it holds only what was forced to it: bytes of files that were not synced are cut off, and names that were not
+synced are gone, as the worst file system would have it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from typing import Any
 from stream_maxloss.checkpoint import CheckpointStore, Content, files
 
 
+def names_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
 class WorstDisk:
     """Knows what of a directory was forced to the disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.dirty: set[int] = set()
-        self.names = {path.stat().st_ino: set(os.listdir(path)) for path in [root, *root.iterdir()] if path.is_dir()}
+        self.names = {path.stat().st_ino: names_in(path) for path in [root, *root.iterdir()] if path.is_dir()}
         self._write, self._fsync = os.write, os.fsync
         os.write, os.fsync = self.write, self.fsync
 
@@ -35,7 +39,7 @@ class WorstDisk:
         self._fsync(descriptor)
         path = Path(f"/proc/self/fd/{descriptor}")
         if path.is_dir():
-            self.names[path.stat().st_ino] = set(os.listdir(path))
+            self.names[path.stat().st_ino] = names_in(path)
         self.dirty.discard(path.stat().st_ino)
 
     def lose_power(self) -> None:

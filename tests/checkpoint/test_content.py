@@ -13,7 +13,9 @@ from stream_maxloss.checkpoint.encoding import decode_files, encode_files
 arrays = st.sampled_from(ARRAY_DTYPES).flatmap(
     lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
 )
-json_values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
+json_values = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
+)
 states = st.dictionaries(st.text(max_size=8), arrays | json_values, max_size=6)
 
 

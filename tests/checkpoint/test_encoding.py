@@ -87,7 +87,10 @@ def arrays_with(header: bytes, data: bytes = b"") -> bytes:
 HOSTILE = {
     "no-arrays": ({ARRAYS_FILE: None}, "must hold arrays.safetensors"),
     "arrays-empty": ({ARRAYS_FILE: b""}, "unpack"),
-    "arrays-header-longer-than-file": ({ARRAYS_FILE: struct.pack("<Q", 1 << 62) + b"{}"}, "at most 2 bytes, got 46116860"),
+    "arrays-header-longer-than-file": (
+        {ARRAYS_FILE: struct.pack("<Q", 1 << 62) + b"{}"},
+        "at most 2 bytes, got 46116860",
+    ),
     "arrays-header-over-the-limit": (
         {ARRAYS_FILE: struct.pack("<Q", (64 << 20) + 1) + b" " * ((64 << 20) + 1)},
         "at most 67108864 bytes",
@@ -98,7 +101,11 @@ HOSTILE = {
         "'a' twice",
     ),
     "arrays-absurd-shape": (
-        {ARRAYS_FILE: arrays_with(b'{"a":{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,8]}}', b"12345678")},
+        {
+            ARRAYS_FILE: arrays_with(
+                b'{"a":{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,8]}}', b"12345678"
+            )
+        },
         "must be readable",
     ),
     "arrays-offsets-outside": (

@@ -14,7 +14,9 @@ atoms = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) |
 trees = st.recursive(
     atoms,
     lambda inner: (
-        st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text() | st.just("$float") | st.just("$"), inner)
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text() | st.just("$float") | st.just("$"), inner)
     ),
     max_leaves=15,
 )
