@@ -107,7 +107,7 @@ def build(description: Any) -> Any:
     if name == "Pipeline":
         try:
             return Pipeline(*((str(step), build(part)) for step, part in params["steps"]))
-        except (KeyError, ValueError, TypeError) as error:
+        except (LookupError, ValueError, TypeError) as error:
             raise RefusedError(f"Pipeline must have steps of a name and a model, got: {error}") from error
     registration = _registered.get(name)
     if registration is None:
@@ -120,7 +120,7 @@ def build(description: Any) -> Any:
         )
     try:
         return registration.kind(**{key: _build_param(value) for key, value in params.items()})
-    except (TypeError, ValueError, MemoryError, OverflowError) as error:
+    except (TypeError, ValueError, LookupError, MemoryError, OverflowError) as error:
         raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
 
 

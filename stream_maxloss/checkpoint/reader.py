@@ -167,9 +167,9 @@ def _make_content(manifest: Manifest, files: dict[str, bytes]) -> Content:
         counters=manifest.counters,
         origin=manifest.origin,
     )
-    content = MIGRATIONS.migrate(content, manifest.origin.format_version)
     try:
+        content = MIGRATIONS.migrate(content, manifest.origin.format_version)
         require_finite(content)
-    except ValueError as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise RefusedError(str(error)) from error
     return content

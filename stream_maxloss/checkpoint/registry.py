@@ -27,6 +27,7 @@ from stream_maxloss.checkpoint.description import ForeignModelError, build, desc
 from stream_maxloss.checkpoint.manifest import MANIFEST_FILE
 from stream_maxloss.checkpoint.reader import read_checkpoint
 from stream_maxloss.checkpoint.store import CheckpointStore
+from stream_maxloss.errors import CheckpointError
 
 __all__ = ["load", "load_metadata", "put_model", "save", "take_model"]
 
@@ -126,8 +127,11 @@ def take_model(content: Content, name: str = "model", *, allow_pickle: bool = Fa
     if name in content.blobs:
         if not allow_pickle:
             raise RefusedError(f"{name} is a pickle; if you wrote it yourself, load it with allow_pickle=True")
-        return pickle.loads(content.blobs[name])
-    model = build(description)
+        return _unpickle(content, name)
+    try:
+        model = build(description)
+    except RecursionError as error:
+        raise RefusedError(f"description of {name} must be nested less deeply") from error
     try:
         state = content.take_state(name)
         _require_finite(state, list(infinite_patterns(description)))
@@ -135,6 +139,16 @@ def take_model(content: Content, name: str = "model", *, allow_pickle: bool = Fa
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise RefusedError(f"state of {name} must fit its {type(model).__name__}, got: {error}") from error
     return model
+
+
+def _unpickle(content: Content, name: str) -> Any:
+    try:
+        return pickle.loads(content.blobs[name])
+    except Exception as error:  # A pickle can fail with anything, most often because a class moved between releases.
+        versions = dict(content.origin.libraries) if content.origin else {}
+        raise CheckpointError(
+            f"pickle of {name} cannot be loaded: {type(error).__name__}: {error}; install what wrote it: {versions}"
+        ) from error
 
 
 def _state_of(model: Any) -> State:
