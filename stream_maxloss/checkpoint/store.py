@@ -26,7 +26,8 @@ from stream_maxloss.errors import CheckpointError
 
 __all__ = ["CheckpointStore"]
 
-_NAME = re.compile(r"(ckpt|corrupt)-(\d{12,18})")
+_KINDS = ("ckpt", "corrupt", "retired")
+_NAME = re.compile(r"(ckpt|corrupt|retired)-(\d{12,18})")
 Numbers = list[int]  # inside the class `list` is its method
 
 
@@ -36,6 +37,7 @@ class CheckpointStore:
         DIRECTORY/LOCK                  held by the one writer
         DIRECTORY/ckpt-000000000042/    manifest.json, arrays.safetensors, extra.json, NAME.arrow, NAME.pkl
         DIRECTORY/corrupt-000000000041/ found damaged and set aside
+        DIRECTORY/retired-000000000040/ of a run that was not to be gone on with
         DIRECTORY/.tmp-...              being written or removed; swept when the next writer takes the lock
 
     A checkpoint is built under a temporary name; each file is forced to the disk, the manifest last, then the
@@ -201,7 +203,7 @@ class CheckpointStore:
         while numbers := [seq for seq in self.list() if seq not in passed_over]:
             seq = numbers[-1]
             try:
-                content = self._read(seq, allow_pickle)
+                content = self.read(seq, allow_pickle=allow_pickle)
             except DamagedError as error:
                 passed_over[seq] = error
                 # A writer beside us may just have pruned it, and saved a newer one that the next listing shows.
@@ -215,12 +217,47 @@ class CheckpointStore:
             return content
         raise CheckpointError(self._explain_none(passed_over))
 
-    def _read(self, seq: int, allow_pickle: bool) -> Content:
+    def read(self, seq: int, *, allow_pickle: bool = False) -> Content:
+        """Return one checkpoint, and never another in its place.
+
+        Raises
+        ------
+        CheckpointError
+            If it is not there, damaged, or must not be loaded.
+
+        """
         content = read_checkpoint(self.path(seq), allow_pickle=allow_pickle, max_bytes=self.max_bytes)
         found = content.origin.seq if content.origin else None
         if found != seq:
             raise RefusedError(f"{self.path(seq)} must hold checkpoint {seq}, got {found}; do not rename checkpoints")
         return content
+
+    def retire(self) -> Numbers:
+        """Put all checkpoints out of the way of a run that starts afresh, and return their numbers.
+
+        Were they left, a fresh run whose first checkpoint is damaged would fall back to the model of another run. They
+        are renamed to `retired-...`, and the last `keep` of them kept.
+
+        Raises
+        ------
+        CheckpointError
+            If the store is not locked or one cannot be renamed.
+
+        """
+        if self._lock is None:
+            raise CheckpointError(
+                f"{self.directory} must be locked to retire its checkpoints; call lock() or use `with`"
+            )
+        numbers = self.list()
+        self._last_seq = None
+        for seq in numbers:
+            try:
+                files.set_aside(self.path(seq), self._aside("retired", seq))
+            except OSError as error:
+                raise CheckpointError(
+                    f"{self.path(seq)} must be renamed to start afresh, got: {error.strerror}"
+                ) from error
+        return numbers
 
     def _make(self) -> None:
         if not self.directory.is_dir():
@@ -247,7 +284,7 @@ class CheckpointStore:
         return sorted(int(match[2]) for match in matches if match and match[1] == kind)
 
     def _next_seq(self) -> int:
-        return max([0, self._last_seq or 0, *self._numbers("ckpt"), *self._numbers("corrupt")]) + 1
+        return max([0, self._last_seq or 0, *(seq for kind in _KINDS for seq in self._numbers(kind))]) + 1
 
     def _temporary(self, label: str) -> Path:
         return self.directory / f".tmp-{os.getpid()}-{label}"
@@ -256,17 +293,17 @@ class CheckpointStore:
         action = "passed over"
         if self._lock is not None:
             with self._tidying(self.path(seq)):
-                files.set_aside(self.path(seq), self._aside(seq))
-                action = f"set aside as {self._aside(seq).name}"
+                files.set_aside(self.path(seq), self._aside("corrupt", seq))
+                action = f"set aside as {self._aside('corrupt', seq).name}"
         warnings.warn(f"damaged checkpoint {action}, going back to the one before: {error}", CheckpointWarning, 3)
 
-    def _aside(self, seq: int) -> Path:
-        return self.directory / f"corrupt-{seq:012d}"
+    def _aside(self, kind: str, seq: int) -> Path:
+        return self.directory / f"{kind}-{seq:012d}"
 
     def _prune(self) -> None:
         """Remove all but the newest `keep`, and never the one just written; the same for those set aside."""
         stale = [self.path(seq) for seq in self._numbers("ckpt")[: -self.keep] if seq != self._last_seq]
-        stale += [self._aside(seq) for seq in self._numbers("corrupt")[: -self.keep]]
+        stale += [self._aside(kind, seq) for kind in _KINDS[1:] for seq in self._numbers(kind)[: -self.keep]]
         for path in stale:
             with self._tidying(path):
                 files.discard(path, self._temporary(f"old-{path.name}"))

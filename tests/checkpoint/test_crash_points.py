@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stream_maxloss
@@ -112,6 +114,44 @@ def test_a_crash_while_a_damaged_one_is_set_aside_recovers(
     assert same(content, make_content(1))
     assert store.save(make_content(3)) == 3
     store.close()
+
+
+SAVE_FOR_EVER = """
+import sys
+import numpy as np
+from stream_maxloss.checkpoint import CheckpointStore, Content
+with CheckpointStore(sys.argv[1], keep=1) as store:
+    number = store.load().counters["seen"] if store.list() else 0
+    while True:
+        number += 1
+        store.save(Content(arrays={"w": np.full(1000, float(number))}, counters={"seen": number}))
+        print(number, flush=True)
+"""
+
+
+def test_no_save_that_was_acknowledged_is_lost_to_sigkill_while_readers_look_on(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    acknowledged = 0
+    for _ in range(8):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", SAVE_FOR_EVER, tmp_path], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+        )
+        try:
+            assert writer.stdout is not None
+            assert int(writer.stdout.readline()) == acknowledged + 1
+            deadline = time.monotonic() + random.uniform(0.0, 0.15)
+            while time.monotonic() < deadline:
+                content = CheckpointStore(tmp_path).load()
+                assert content.arrays["w"].tolist() == [float(content.counters["seen"])] * 1000
+        finally:
+            writer.kill()
+            rest = writer.communicate(timeout=30)[0].split()
+        last = CheckpointStore(tmp_path).load().counters["seen"]
+        # The one in the works when the kill came may have been finished; nothing before it may be missing.
+        printed = int(rest[-1]) if rest else acknowledged + 1
+        assert last in (printed, printed + 1)
+        acknowledged = last
+    assert acknowledged > 8
 
 
 def test_without_the_variable_nothing_crashes_and_a_count_is_counted_down(monkeypatch: pytest.MonkeyPatch) -> None:

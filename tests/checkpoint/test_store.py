@@ -96,6 +96,45 @@ def test_the_whole_one_is_not_pruned_because_of_damaged_newer_ones(
         assert content.origin.parent_seq == 1
 
 
+def test_a_run_that_starts_afresh_can_never_fall_back_to_the_run_before(tmp_path: Path, make_content: Make) -> None:
+    with CheckpointStore(tmp_path, keep=2) as store:
+        for number in (1, 2):
+            store.save(make_content(number))
+        assert store.retire() == [1, 2]
+        with pytest.raises(CheckpointError, match="got none"):
+            store.load()
+        assert store.save(make_content(3)) == 3
+        origin = store.load().origin
+        assert origin is not None
+        assert origin.parent_seq is None
+        (store.path(3) / "extra.json").unlink()
+        with pytest.warns(CheckpointWarning), pytest.raises(CheckpointError, match="whole checkpoint"):
+            store.load()
+        assert store.save(make_content(4)) == 4
+        assert store.retire() == [4]
+        store.save(make_content(5))
+    names = sorted(path.name for path in tmp_path.iterdir())
+    kept = ["ckpt-000000000005", "corrupt-000000000003", "retired-000000000002", "retired-000000000004"]
+    assert names == ["LOCK", *kept]
+
+
+def test_retiring_needs_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="must be locked to retire"):
+        CheckpointStore(tmp_path).retire()
+
+
+def test_reading_one_never_gives_another(tmp_path: Path, make_content: Make, same: Same) -> None:
+    with CheckpointStore(tmp_path) as store:
+        for number in (1, 2):
+            store.save(make_content(number))
+    assert same(store.read(1), make_content(1))
+    (store.path(2) / "extra.json").unlink()
+    with pytest.raises(CheckpointError, match=r"ckpt-000000000002: extra\.json cannot be opened"):
+        store.read(2)
+    with pytest.raises(CheckpointError, match="No such file"):
+        store.read(3)
+
+
 def test_a_clock_that_goes_backwards_changes_only_the_time_shown(
     tmp_path: Path, make_content: Make, same: Same, monkeypatch: pytest.MonkeyPatch
 ) -> None:
