@@ -16,7 +16,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 CRASH_EXIT_CODE = 70
-_CHUNK_BYTES = 8 << 20
 
 _armed: dict[str, int] = {}
 
@@ -87,20 +86,21 @@ def make_directory(path: Path) -> None:
     crash_point("after-mkdir")
 
 
-def write_file(path: Path, data: bytes | memoryview) -> FileEntry:
-    """Write a new file, force it to the disk, and return its length and digest."""
-    view = memoryview(data).cast("B")
+def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> FileEntry:
+    """Write a new file from its parts, force it to the disk, and return its length and digest."""
+    length = 0
     digest = hashlib.sha256()
     crash_point(f"before-create-{path.name}")
     with path.open("xb", buffering=0) as file:
         crash_point(f"before-write-{path.name}")
-        for start in range(0, len(view), _CHUNK_BYTES):
-            _write_all(file.fileno(), view[start : start + _CHUNK_BYTES])
-            digest.update(view[start : start + _CHUNK_BYTES])
+        for part in parts:
+            _write_all(file.fileno(), memoryview(part))
+            digest.update(part)
+            length += len(part)
         crash_point(f"after-write-{path.name}")
         os.fsync(file.fileno())
         crash_point(f"after-fsync-{path.name}")
-    return FileEntry(len(view), digest.hexdigest())
+    return FileEntry(length, digest.hexdigest())
 
 
 def _write_all(descriptor: int, view: memoryview) -> None:

@@ -267,15 +267,15 @@ class CheckpointStore:
     def _write(self, content: Content, temporary: Path, seq: int) -> None:
         files.make_directory(temporary)
         entries: dict[str, files.FileEntry] = {}
-        for name, data in encode_files(content):
-            total = sum(entry.bytes for entry in entries.values()) + len(data)
+        for name, parts in encode_files(content):
+            total = sum(entry.bytes for entry in entries.values()) + sum(map(len, parts))
             if total > self.max_bytes:
                 raise CheckpointError(
                     f"checkpoint must hold at most {self.max_bytes} bytes, got {total}; raise max_bytes"
                 )
-            entries[name] = files.write_file(temporary / name, data)
+            entries[name] = files.write_file(temporary / name, parts)
         origin = Origin(seq, self._last_seq, self.run_id, _now(), _libraries(), FORMAT_VERSION)
-        files.write_file(temporary / MANIFEST_FILE, Manifest.of(content, origin, entries).to_bytes())
+        files.write_file(temporary / MANIFEST_FILE, [Manifest.of(content, origin, entries).to_bytes()])
         files.publish(temporary, self.path(seq))
 
     def _numbers(self, kind: str) -> Numbers:
@@ -301,8 +301,8 @@ class CheckpointStore:
         return self.directory / f"{kind}-{seq:012d}"
 
     def _prune(self) -> None:
-        """Remove all but the newest `keep`, and never the one just written; the same for those set aside."""
-        stale = [self.path(seq) for seq in self._numbers("ckpt")[: -self.keep] if seq != self._last_seq]
+        """Remove all but the newest `keep`, which the one just written always is of; the same for those set aside."""
+        stale = [self.path(seq) for seq in self._numbers("ckpt")[: -self.keep]]
         stale += [self._aside(kind, seq) for kind in _KINDS[1:] for seq in self._numbers(kind)[: -self.keep]]
         for path in stale:
             with self._tidying(path):

@@ -24,7 +24,7 @@ states = st.dictionaries(st.text(max_size=8), arrays | json_values, max_size=6)
 def test_a_state_comes_back_exactly_through_the_bytes_of_the_files(state: dict[str, object]) -> None:
     content = Content()
     content.put_state("model", state)
-    files = {name: bytes(data) for name, data in encode_files(content)}
+    files = {name: b"".join(data) for name, data in encode_files(content)}
     back = decode_files(files).take_state("model")
     assert back.keys() == state.keys()
     for name, value in state.items():

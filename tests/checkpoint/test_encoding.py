@@ -5,6 +5,7 @@ import struct
 import numpy as np
 import pyarrow as pa
 import pytest
+import safetensors.numpy
 
 from stream_maxloss.checkpoint import Content
 from stream_maxloss.checkpoint.damage import RefusedError
@@ -12,7 +13,7 @@ from stream_maxloss.checkpoint.encoding import ARRAYS_FILE, decode_files, encode
 
 
 def round_trip(content: Content) -> Content:
-    return decode_files({name: bytes(data) for name, data in encode_files(content)})
+    return decode_files({name: b"".join(data) for name, data in encode_files(content)})
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,16 @@ def test_the_view_is_stored_and_not_the_memory_under_it(array: np.ndarray) -> No
     assert back.shape == array.shape
     np.testing.assert_array_equal(back, array)
     assert back.dtype.isnative
+
+
+def test_the_arrays_file_is_what_the_safetensors_library_itself_would_read() -> None:
+    arrays = {"ü/b": np.array([True, False, True]), "a": np.arange(6.0).reshape(2, 3), "e": np.zeros((0, 2), np.int32)}
+    data = b"".join(dict(encode_files(Content(arrays=arrays)))[ARRAYS_FILE])
+    back = safetensors.numpy.load(data)
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array, strict=True)
+    assert len(safetensors.numpy.save(arrays)) == len(data)
 
 
 @pytest.mark.parametrize(
@@ -135,16 +146,16 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("files", "message"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_bytes_that_claim_more_than_they_hold_are_refused(files: dict[str, bytes | None], message: str) -> None:
-    valid = {name: bytes(data) for name, data in encode_files(Content(arrays={"w": np.ones(3)}))}
+    valid = {name: b"".join(data) for name, data in encode_files(Content(arrays={"w": np.ones(3)}))}
     merged = {name: data for name, data in {**valid, **files}.items() if data is not None}
     with pytest.raises(RefusedError, match=message):
         decode_files(merged)
 
 
 def test_a_table_with_offsets_that_lead_outside_is_refused() -> None:
-    good = bytes(dict(encode_files(Content(tables={"t": pa.table({"s": ["aaaa", "bbbb"]})})))["t.arrow"])
+    good = b"".join(dict(encode_files(Content(tables={"t": pa.table({"s": ["aaaa", "bbbb"]})})))["t.arrow"])
     offsets = struct.pack("<3i", 0, 4, 8)
     assert good.count(offsets) == 1
     bad = good.replace(offsets, struct.pack("<3i", 0, 1 << 30, 8))
     with pytest.raises(RefusedError, match=r"t\.arrow must be readable"):
-        decode_files({**{name: bytes(data) for name, data in encode_files(Content())}, "t.arrow": bad})
+        decode_files({**{name: b"".join(data) for name, data in encode_files(Content())}, "t.arrow": bad})
