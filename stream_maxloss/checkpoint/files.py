@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stream_maxloss.checkpoint.damage import DamagedError, RefusedError
+from stream_maxloss.errors import CheckpointError
 
 __all__ = [
     "CRASH_EXIT_CODE",
@@ -29,6 +30,7 @@ __all__ = [
     "crash_point",
     "discard",
     "make_directory",
+    "make_root",
     "open_directory",
     "publish",
     "read_file",
@@ -77,6 +79,14 @@ class FileEntry:
 
     bytes: int
     sha256: str
+
+
+def make_root(path: Path) -> None:
+    """Create a directory and those above it as far as they are missing, and force their names to the disk."""
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for directory in reversed(missing):
+        sync_directory(directory.parent)
 
 
 def make_directory(path: Path) -> None:
@@ -167,7 +177,7 @@ def open_directory(path: Path) -> Iterator[int]:
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise RefusedError(f"{path} must be a directory and no symbolic link; remove it") from error
-        raise DamagedError(f"{path} cannot be opened: {error.strerror}") from error
+        raise _unreadable(path.name, error) from error
     try:
         yield descriptor
     finally:
@@ -193,7 +203,9 @@ def read_file(directory: int, name: str, limit: int, expected: int | None = None
     RefusedError
         If it is not a regular file, or longer than `limit`.
     DamagedError
-        If it is missing, unreadable, or not of the expected length.
+        If it is missing, lost to the disk, or not of the expected length.
+    CheckpointError
+        If it cannot be read for another reason, such as permissions.
 
     """
     # O_NONBLOCK: opening a named pipe would otherwise wait for ever for its writer.
@@ -203,7 +215,7 @@ def read_file(directory: int, name: str, limit: int, expected: int | None = None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise RefusedError(f"{name} must be a regular file, got a link or device") from error
-        raise DamagedError(f"{name} cannot be opened: {error.strerror}") from error
+        raise _unreadable(name, error) from error
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -215,4 +227,12 @@ def read_file(directory: int, name: str, limit: int, expected: int | None = None
         try:
             return file.readall()
         except OSError as error:
-            raise DamagedError(f"{name} cannot be read: {error.strerror}") from error
+            raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> CheckpointError:
+    # Missing or lost to the disk is damage. No permission, or no descriptor left, says nothing about the file: were
+    # that damage too, a good checkpoint would be set aside and work lost.
+    if error.errno in (errno.ENOENT, errno.EIO):
+        return DamagedError(f"{name} cannot be read: {error.strerror}")
+    return CheckpointError(f"{name} must be readable, got: {error.strerror}; make it so and try again")

@@ -85,6 +85,8 @@ def read_checkpoint(path: Path, *, allow_pickle: bool = False, max_bytes: int = 
         If a file is missing or is not what was written.
     RefusedError
         If it must not be loaded; nothing of it was.
+    CheckpointError
+        If a file cannot be read for another reason, such as permissions.
 
     """
     try:
@@ -93,7 +95,7 @@ def read_checkpoint(path: Path, *, allow_pickle: bool = False, max_bytes: int = 
             _check_pickles(manifest, allow_pickle)
             files = {name: _read_verified(directory, name, entry) for name, entry in manifest.files.items()}
         return _make_content(manifest, files)
-    except (DamagedError, RefusedError) as error:
+    except CheckpointError as error:
         raise type(error)(f"{path}: {error}") from error
 
 

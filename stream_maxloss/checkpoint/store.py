@@ -103,7 +103,7 @@ class CheckpointStore:
         if self._lock is not None:
             return self
         try:
-            self._make()
+            files.make_root(self.directory)
         except OSError as error:
             raise CheckpointError(
                 f"checkpoint directory must be writable, got {self.directory}: {error.strerror}; choose another one"
@@ -258,11 +258,6 @@ class CheckpointStore:
                     f"{self.path(seq)} must be renamed to start afresh, got: {error.strerror}"
                 ) from error
         return numbers
-
-    def _make(self) -> None:
-        if not self.directory.is_dir():
-            self.directory.mkdir(parents=True)
-            files.sync_directory(self.directory.parent)
 
     def _write(self, content: Content, temporary: Path, seq: int) -> None:
         files.make_directory(temporary)

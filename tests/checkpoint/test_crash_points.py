@@ -107,7 +107,7 @@ def test_a_crash_while_a_damaged_one_is_set_aside_recovers(
     assert subprocess.run([sys.executable, "-c", code], env=environment, timeout=60).returncode == 70
     store = CheckpointStore(old).lock()
     if point == "before-set-aside":
-        with pytest.warns(CheckpointWarning, match=r"set aside as corrupt-000000000002.*extra\.json cannot be opened"):
+        with pytest.warns(CheckpointWarning, match=r"set aside as corrupt-000000000002.*extra\.json cannot be read"):
             content = store.load()
     else:
         content = store.load()

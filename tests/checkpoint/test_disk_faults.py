@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import stream_maxloss
-from stream_maxloss.checkpoint import CheckpointStore, CheckpointWarning, Content, files
+from stream_maxloss.checkpoint import CheckpointStore, CheckpointWarning, Content, files, reader
 from stream_maxloss.errors import CheckpointError
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(stream_maxloss.__file__).parents[1])}
@@ -148,6 +148,46 @@ def test_a_directory_that_turns_read_only_fails_the_save_only(
         finally:
             subprocess.run(["chattr", "-i", store.directory], check=True)
         assert store.save(make_content(2)) == 2
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EMFILE, errno.ENOMEM], ids=errno.errorcode.get)
+def test_a_file_that_may_not_be_read_just_now_is_not_taken_for_damaged(
+    tmp_path: Path, code: int, make_content: Callable[[int], Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(name: object, *arguments: object, **options: object) -> int:
+        if name == "extra.json":
+            raise OSError(code, os.strerror(code))
+        return open_file(name, *arguments, **options)  # type: ignore[arg-type]
+
+    open_file = os.open
+    with CheckpointStore(tmp_path) as store:
+        for number in (1, 2):
+            store.save(make_content(number))
+        with monkeypatch.context() as patch:
+            patch.setattr(files.os, "open", fail)
+            with pytest.raises(CheckpointError, match=r"ckpt-000000000002: extra\.json must be readable, got"):
+                store.load()
+        assert store.list() == [1, 2]
+        assert store.load().counters == {"seen": 2}
+
+
+def test_a_file_that_the_disk_lost_is_damaged(
+    tmp_path: Path, make_content: Callable[[int], Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(directory: int, name: str, limit: int, expected: int | None = None) -> bytes:
+        if name == "extra.json" and len(seen) == 0:
+            seen.append(name)
+            raise files._unreadable(name, OSError(errno.EIO, os.strerror(errno.EIO)))
+        return read_file(directory, name, limit, expected)
+
+    seen: list[str] = []
+    read_file = files.read_file
+    with CheckpointStore(tmp_path) as store:
+        for number in (1, 2):
+            store.save(make_content(number))
+        monkeypatch.setattr(reader, "read_file", fail)
+        with pytest.warns(CheckpointWarning, match="Input/output error"):
+            assert store.load().counters == {"seen": 1}
 
 
 @pytest.mark.parametrize("step", ["write", "fsync"])

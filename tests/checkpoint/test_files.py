@@ -50,6 +50,15 @@ def test_a_wrong_length_is_damage_and_too_great_a_length_a_refusal(tmp_path: Pat
             files.read_file(directory, "file", limit=4)
 
 
+def test_every_directory_that_was_made_is_forced_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync_directory", synced.append)
+    files.make_root(tmp_path / "a" / "b")
+    assert synced == [tmp_path, tmp_path / "a"]
+    files.make_root(tmp_path / "a" / "b")
+    assert len(synced) == 2
+
+
 def test_removing_a_link_leaves_what_it_points_to(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "target")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,7 +128,7 @@ def test_reading_one_never_gives_another(tmp_path: Path, make_content: Make, sam
             store.save(make_content(number))
     assert same(store.read(1), make_content(1))
     (store.path(2) / "extra.json").unlink()
-    with pytest.raises(CheckpointError, match=r"ckpt-000000000002: extra\.json cannot be opened"):
+    with pytest.raises(CheckpointError, match=r"ckpt-000000000002: extra\.json cannot be read"):
         store.read(2)
     with pytest.raises(CheckpointError, match="No such file"):
         store.read(3)
@@ -235,7 +234,7 @@ def test_a_reader_beside_a_writer_renames_nothing(tmp_path: Path, make_content: 
         store.save(make_content(1))
         store.save(make_content(2))
         (store.path(2) / "window.arrow").unlink()
-        with pytest.warns(CheckpointWarning, match=r"passed over, .*ckpt-000000000002: window\.arrow cannot be opened"):
+        with pytest.warns(CheckpointWarning, match=r"passed over, .*ckpt-000000000002: window\.arrow cannot be read"):
             assert same(CheckpointStore(tmp_path).load(), make_content(1))
         assert store.list() == [1, 2]
 
@@ -266,25 +265,3 @@ def test_pickles_are_written_and_read_only_with_permission(tmp_path: Path) -> No
             store.load()
         assert store.load(allow_pickle=True).blobs == {"model": b"not even a pickle"}
         assert store.list() == [1]
-
-
-def test_verify_reports_every_file_and_changes_nothing(tmp_path: Path, make_content: Make) -> None:
-    with CheckpointStore(tmp_path) as store:
-        seq = store.save(make_content(1))
-    report = store.verify(seq)
-    assert report.ok
-    assert [file.name for file in report.files] == ["manifest.json", "arrays.safetensors", "window.arrow", "extra.json"]
-    arrays = store.path(seq) / "arrays.safetensors"
-    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\xff")
-    (store.path(seq) / "extra.json").unlink()
-    before = sorted(path.name for path in tmp_path.rglob("*"))
-    report = store.verify(seq)
-    assert not report.ok
-    problems = {file.name: file.problem for file in report.files}
-    assert problems["manifest.json"] is None
-    assert problems["window.arrow"] is None
-    assert re.search("digest differs", problems["arrays.safetensors"] or "")
-    assert re.search("cannot be opened: No such file", problems["extra.json"] or "")
-    assert sorted(path.name for path in tmp_path.rglob("*")) == before
-    missing = store.verify(99)
-    assert re.search("No such file", missing.problem or "")
