@@ -178,7 +178,7 @@ class FileSource(Source):
             path = self.paths[self._index]
             saved = self._positions.get(path)
             self._check_file(path, saved)
-            self._fingerprint = None if path == STDIN else fingerprint(path)
+            self._fingerprint = None if path == STDIN else fingerprint(path, self.format.may_grow(path))
             self._reader = self.format.open(path, self._fixed, saved)
 
     def _check_file(self, path: str, saved: Mapping[str, Any] | None) -> None:

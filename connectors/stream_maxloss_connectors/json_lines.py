@@ -93,6 +93,8 @@ class JsonDecoder(LineDecoder):
 
     def parse(self, piece: bytes, schema: pa.Schema) -> pa.RecordBatch:
         """Parse whole records of one block."""
+        if not schema.names:
+            raise pa.ArrowInvalid("no field is known")
         # pyarrow.json hands out text that is no UTF-8 as it is.
         piece.decode()
         table = self._read(piece, arrow_json.ParseOptions(schema, False, self.unexpected_fields))
@@ -119,6 +121,8 @@ class JsonDecoder(LineDecoder):
             orjson.loads(record)
         except orjson.JSONDecodeError as finding:
             return f"line must be valid JSON: {finding}, got {shorten(record)}"
+        if not schema.names:
+            return f"record must have a field as long as none is known, got {shorten(record)}; give a schema"
         return f"record cannot be read: {text}"
 
     def _wanted(self, path: str, schema: pa.Schema) -> str:

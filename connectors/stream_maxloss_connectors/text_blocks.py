@@ -129,12 +129,14 @@ class TextBlocks:
             raise SourceError(f"{self.name}: file must be text, got {kind}")
         if not (at_end or b"\n" in self._rest or len(self._rest) > self.decoder.max_record_bytes):
             return False
+        self.begun = True
+        if not self._rest:
+            return True
         try:
             self.decoder, start = self.decoder.begin(self._rest)
         except SourceError as error:
             raise SourceError(f"{self.name}:1: {error}") from error
         self._advance(start)
-        self.begun = True
         return True
 
     def _cut(self, at_end: bool) -> TextBlock | None:
