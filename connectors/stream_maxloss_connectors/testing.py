@@ -6,6 +6,7 @@ They keep every promise of `Source` and `Sink`, and things can be made to go wro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -171,7 +172,7 @@ class MemorySource(Source):
             if found is not None:
                 first = self._rows[name]
                 self._rows[name] += found.num_rows
-                return Batch(found, name, lambda row, name=name, first=first: f"{name}[{first + row}]")
+                return Batch(found, name, partial(_address, name, first))
         return None
 
     @property
@@ -267,6 +268,10 @@ class MemorySink(Sink):
     def close(self) -> None:
         """Store what is pending."""
         self.flush()
+
+
+def _address(partition: str, first: int, row: int) -> str:
+    return f"{partition}[{first + row}]"
 
 
 def _schema_of(parts: Mapping[str, Sequence[Item]], schema: pa.Schema | None) -> pa.Schema:
