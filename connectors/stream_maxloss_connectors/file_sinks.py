@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.base import Position, Sink
-from stream_maxloss_connectors.schema_text import schema_from_text, schema_to_text
+from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
 __all__ = ["CsvSink", "FileSink", "IpcStreamSink", "JsonlSink", "fsync_directory"]
 
@@ -70,7 +70,7 @@ class FileSink(Sink):
         self._let_go()
         self._length = 0 if position is None else int(position["length"])
         text = None if position is None else position["schema"]
-        self._schema = None if text is None else schema_from_text(text)
+        self._schema = None if text is None else decode_schema(text)
         try:
             # No buffer of Python's: it would be written out when a dropped sink is collected, behind our back.
             self._file = self.path.open("wb" if position is None else "r+b", buffering=0)
@@ -103,7 +103,7 @@ class FileSink(Sink):
         """Force the file to the disk, and return its length and schema."""
         if self._file is not None:
             os.fsync(self._file.fileno())
-        return {"length": self._length, "schema": None if self._schema is None else schema_to_text(self._schema)}
+        return {"length": self._length, "schema": None if self._schema is None else encode_schema(self._schema)}
 
     def close(self) -> None:
         """End the file and close it."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.base import Position, Sink
 from stream_maxloss_connectors.file_sinks import fsync_directory
-from stream_maxloss_connectors.schema_text import schema_from_text, schema_to_text
+from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
 __all__ = ["ParquetSink"]
 
@@ -64,7 +64,7 @@ class ParquetSink(Sink):
         self._abandon()
         self._parts = 0 if position is None else int(position["parts"])
         text = None if position is None else position["schema"]
-        self._schema = None if text is None else schema_from_text(text)
+        self._schema = None if text is None else decode_schema(text)
         try:
             self.path.mkdir(exist_ok=True)
             self._remove_later_parts()
@@ -100,7 +100,7 @@ class ParquetSink(Sink):
                 self._complete()
             except OSError as error:
                 raise SourceError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        return {"parts": self._parts, "schema": None if self._schema is None else schema_to_text(self._schema)}
+        return {"parts": self._parts, "schema": None if self._schema is None else encode_schema(self._schema)}
 
     def close(self) -> None:
         """Complete the last part."""
