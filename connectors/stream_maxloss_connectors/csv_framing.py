@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from stream_maxloss_connectors.frames import Frames, Positions, mark_damage, owners, positions
+from stream_maxloss_connectors.frames import Frames, Positions, mark_damage, owners, positions, too_long_reason
 
 __all__ = ["CsvFraming"]
 
@@ -40,10 +40,7 @@ class CsvFraming:
     def frame(self, block: bytes, whole: bool) -> Frames:
         """Find the records; see `LineDecoder.frame`."""
         starts, ends, broken, length = self._split(block, whole)
-        newlines = positions(block, _NEWLINE, 0, length)
-        plain = np.array_equal(newlines + 1, ends)
-        behind = np.arange(1, len(ends) + 1) if plain else np.searchsorted(newlines, ends)
-        lines = np.concatenate(([0], behind[:-1])) if len(ends) else behind
+        lines, behind, newlines = self._lines(block, starts, ends, length)
         short = np.flatnonzero(ends - starts <= 2).tolist()
         blank = [index for index in short if not block[starts[index] : ends[index]].strip(b"\r\n")]
         if blank:
@@ -52,18 +49,27 @@ class CsvFraming:
             broken = {int(np.searchsorted(kept, index)): reason for index, reason in broken.items()}
         mark_damage(block, starts, length, broken)
         alone = self._with_bare_returns(block, starts, length) - broken.keys()
-        return Frames(starts, ends, lines, behind, broken, frozenset(alone), length, len(newlines))
+        return Frames(starts, ends, lines, behind, broken, frozenset(alone), length, newlines)
+
+    def _lines(self, block: bytes, starts: Positions, ends: Positions, length: int) -> tuple[Positions, Positions, int]:
+        behind = np.arange(1, len(ends) + 1)
+        if not self._quotes(block, 0):
+            return behind - 1, behind, len(ends) - (length > 0 and not block.endswith(b"\n", 0, length))
+        newlines = positions(block, _NEWLINE, 0, length)
+        return np.searchsorted(newlines, starts), np.searchsorted(newlines, ends), len(newlines)
+
+    def _quotes(self, block: bytes, place: int) -> bool:
+        return self.quote is not None and block.find(self.quote.encode(), place) >= 0
 
     def ends(self, block: bytes, place: int) -> tuple[Positions, bool]:
         """Return where the records from `place` on end, and whether the block ends inside quotes."""
         newlines = positions(block, _NEWLINE, place, len(block))
-        if self.quote is None or block.find(self.quote.encode(), place) < 0:
+        if self.quote is None or not self._quotes(block, place):
             return newlines + 1, False
         quotes = positions(block, ord(self.quote), place, len(block))
         opening = quotes[0::2]
         before = np.frombuffer(block, np.uint8)[opening - 1]
-        regular = np.isin(before, (ord(self.delimiter), _NEWLINE))
-        regular |= before == ord(self.quote)
+        regular = (before == ord(self.delimiter)) | (before == _NEWLINE) | (before == ord(self.quote))
         regular[0] |= opening[0] == place
         if not regular.all():
             return self._ends_one_by_one(block, place)
@@ -83,12 +89,12 @@ class CsvFraming:
         place = 0
         while True:
             found, quoted = self.ends(block, place)
-            too_long = np.flatnonzero(np.diff(found, prepend=place) > self.max_record_bytes)
-            if len(too_long):
-                found = found[: too_long[0]]
+            long = np.flatnonzero(np.diff(found, prepend=place) > self.max_record_bytes)
+            if len(long):
+                found = found[: long[0]]
             pieces.append(found)
             place = int(found[-1]) if len(found) else place
-            stop, reason = self._irregular_end(block, place, whole, bool(len(too_long)), quoted)
+            stop, reason = self._irregular_end(block, place, whole, bool(len(long)), quoted)
             if stop == place:
                 break
             if reason:
@@ -103,7 +109,7 @@ class CsvFraming:
         rest = len(block) - place
         line_end = block.find(b"\n", place) + 1 or (len(block) if whole else place)
         if rest and (too_long or rest > self.max_record_bytes):
-            return line_end, f"record must be at most {self.max_record_bytes} bytes; is a quote left open?"
+            return line_end, too_long_reason(self.max_record_bytes)
         if not (rest and whole):
             return place, ""
         return (line_end, "a quote is opened and never closed") if quoted else (len(block), "")

@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
-from stream_maxloss_connectors.frames import MAX_RECORD_BYTES, Frames, mark_damage, positions, shorten
+from stream_maxloss_connectors.frames import MAX_RECORD_BYTES, Frames, mark_damage, positions, shorten, too_long_reason
 from stream_maxloss_connectors.lines import LineDecoder
 from stream_maxloss_connectors.schemas import describe_type, empty_batch, merge, widen
 
@@ -78,8 +78,8 @@ class JsonDecoder(LineDecoder):
             text = block[starts[index] : ends[index]].strip(b" \t\r\n")
             if not text:
                 blank.append(index)
-            elif len(text) > self.max_record_bytes:
-                reasons[index] = f"record must be at most {self.max_record_bytes} bytes, got {len(text)}"
+            elif ends[index] - starts[index] > self.max_record_bytes:
+                reasons[index] = too_long_reason(self.max_record_bytes)
             elif not (text.startswith(b"{") and text.endswith(b"}")):
                 reasons[index] = _describe_line(text)
         kept = np.delete(np.arange(len(starts)), blank)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from stream_maxloss.errors import SourceError
 
 __all__ = [
+    "conform",
     "decode_schema",
     "describe_type",
     "empty_batch",
@@ -111,8 +112,43 @@ def select(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Sc
     return pa.schema([schema.field(column) for column in columns])
 
 
+def choose(found: pa.Schema, wanted: pa.Schema | None, columns: Sequence[str] | None, name: str) -> pa.Schema:
+    """Return the columns to read of a source called `name`: those of the wanted schema, or else those asked for."""
+    if wanted is None:
+        return select(found, columns, name)
+    for column in wanted.names:
+        if column not in found.names:
+            raise missing_column(column, found.names, name)
+    return wanted
+
+
 def missing_column(column: str, names: Sequence[str], name: str) -> SourceError:
     """Return the error for a column that the source called `name` does not have."""
     close = difflib.get_close_matches(column, names, 1, 0.6)
     hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, list(names)[:20]))}"
     return SourceError(f"{name}: column must be one of the source's, got {column!r}; {hint}")
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
+    """Return a batch with the columns and types of the schema.
+
+    Raises
+    ------
+    SourceError
+        If a column is missing, or holds values that the type of the schema cannot.
+
+    """
+    if batch.schema.equals(schema):
+        return batch
+    arrays = []
+    for field in schema:
+        if field.name not in batch.schema.names:
+            raise missing_column(field.name, batch.schema.names, name)
+        column = batch.column(field.name)
+        try:
+            arrays.append(column if column.type.equals(field.type) else column.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise SourceError(
+                f"{name}: column {field.name!r} must be {describe_type(field.type)}, got {column.type}: {error}"
+            ) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
