@@ -17,9 +17,9 @@ from stream_maxloss_connectors.growing_reader import Rows
 from stream_maxloss_connectors.ipc_files import IpcFormat
 from stream_maxloss_connectors.parquet_files import ParquetFormat
 
-__all__ = ["ArrivingFiles", "UnfinishedFileWarning"]
+__all__ = ["ArrivingFiles", "UnfinishedFileWarning", "matching_files"]
 
-_ENDINGS = {"parquet": (".parquet",), "arrow": (".arrow", ".feather", ".ipc")}
+_ENDINGS = {"parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather", ".ipc")}
 _STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
@@ -113,12 +113,7 @@ class ArrivingFiles:
         self._reader, self._name = None, ""
 
     def _names(self) -> list[str]:
-        path = Path(self.pattern)
-        if path.is_dir():
-            found = [str(file) for file in path.iterdir() if file.name.endswith(_ENDINGS[self.format])]
-        else:
-            found = glob.glob(self.pattern, recursive=True) or ([self.pattern] if path.exists() else [])
-        return sorted(name for name in found if Path(name).name[0] not in "._" and Path(name).is_file())
+        return matching_files(self.pattern, _ENDINGS[self.format])
 
     def _open_next(self) -> bool:
         for name in self._names():
@@ -157,6 +152,17 @@ class ArrivingFiles:
         self.gaps += 1
         self._done[name] = None
         warnings.warn(f"{what}; going on with the next", UnfinishedFileWarning, stacklevel=2)
+
+
+def matching_files(pattern: str, endings: tuple[str, ...]) -> list[str]:
+    """Return the files of a directory that end so, or those of a glob, by name; no hidden or bookkeeping files."""
+    if Path(pattern).is_dir():
+        found = [str(path) for path in Path(pattern).iterdir() if path.name.endswith(endings)]
+    elif Path(pattern).exists():
+        found = [pattern]
+    else:
+        found = glob.glob(pattern, recursive=True)  # noqa: PTH207 - a Path takes no absolute pattern
+    return sorted(path for path in found if Path(path).name[0] not in "._" and Path(path).is_file())
 
 
 def _require_end(name: str) -> None:

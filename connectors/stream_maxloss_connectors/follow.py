@@ -6,31 +6,27 @@ import glob
 import os
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from stream_maxloss.errors import GapError, SourceError
-from stream_maxloss_connectors.arriving_files import ArrivingFiles
+from stream_maxloss_connectors.arriving_files import ArrivingFiles, matching_files
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source
-from stream_maxloss_connectors.csv_lines import CsvDecoder
 from stream_maxloss_connectors.file_identity import OpenedFile
 from stream_maxloss_connectors.growing_ipc import GrowingIpc
 from stream_maxloss_connectors.growing_reader import GrowingReader
 from stream_maxloss_connectors.growing_text import GrowingText
-from stream_maxloss_connectors.json_lines import JsonDecoder
 from stream_maxloss_connectors.lines import LineDecoder
+from stream_maxloss_connectors.open import FORMATS, make_decoder, split_suffix
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 from stream_maxloss_connectors.tracked_path import TrackedPath
 
 __all__ = ["FollowedSource"]
 
-_FORMATS = {
-    **{"csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "arrows": "arrows"},
-    **{"parquet": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow"},
-}
+# Formats whose files are whole when they appear; "arrows" is what is called the stream form of "arrow" here.
 _ARRIVING = ("parquet", "arrow")
 
 # Seconds between two looks when nothing comes: from the first to the second, doubling.
@@ -55,12 +51,13 @@ class FollowedSource(Source):
         each file that appears becomes a partition; a name with a number or date behind it (`live.csv.1`) is taken for
         an older generation of the one without.
     format
-        `csv`, `tsv`, `jsonl`, `arrows` (IPC stream), `parquet` or `arrow` (IPC file, Feather); None: by the ending.
+        `csv`, `tsv`, `jsonl`, `svmlight`, `arrows` (IPC stream), `parquet` or `arrow` (IPC file, Feather; an IPC stream
+        if the name ends in `.arrows`); `auto` goes by the ending.
     schema
         Names and types of the columns, instead of inferring them from the first records.
     columns
         The columns to return.
-    bad
+    bad_records
         The policy for bad records; the default stops at the first.
     on_gap
         When rows are known to be lost or would come twice: `"fail"` raises `GapError`, `"continue"` warns and counts.
@@ -70,7 +67,8 @@ class FollowedSource(Source):
         Seconds without growth after which a file that was moved away or deleted is taken for complete. A writer that
         goes on writing to it after that loses those rows; raise it if yours is slow to reopen.
     options
-        Further arguments of `CsvDecoder` or `JsonDecoder`: `delimiter`, `header`, `max_record_bytes` and others.
+        Further arguments of `CsvDecoder`, `JsonDecoder` or `SvmlightDecoder`: `delimiter`, `header`, `max_record_bytes`
+        (1 MiB; a longer line is a bad record) and others.
 
     Notes
     -----
@@ -97,11 +95,11 @@ class FollowedSource(Source):
     def __init__(
         self,
         paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        format: str | None = None,
+        format: str = "auto",
         *,
         schema: pa.Schema | None = None,
         columns: Sequence[str] | None = None,
-        bad: BadRecords | None = None,
+        bad_records: BadRecords | None = None,
         on_gap: str = "fail",
         until_eof: bool = False,
         rotate_wait: float = 1.0,
@@ -118,13 +116,15 @@ class FollowedSource(Source):
         self.formats = {path: _format_of(path, format) for path in self.paths}
         self.schema = schema
         self.columns = None if columns is None else list(columns)
-        self.bad = BadRecords() if bad is None else bad
+        self.bad_records = BadRecords() if bad_records is None else bad_records
         self.on_gap = on_gap
         self.until_eof = until_eof
         self.rotate_wait = 0.0 if until_eof else rotate_wait
-        self.options = options
+        self.options = dict(options)
+        if (schema is not None or columns is not None) and set(self.formats.values()) == {"jsonl"}:
+            self.options.setdefault("unexpected_fields", "ignore")
         for name in self.formats.values():
-            _decoder(name, options)
+            _decoder(name, self.options)
         self._followers: dict[str, TrackedPath | ArrivingFiles] = {}
         self._fixed: pa.Schema | None = schema
         self._opened = False
@@ -137,6 +137,11 @@ class FollowedSource(Source):
     def gaps(self) -> int:
         """How often rows were known to be lost, and reading went on."""
         return sum(follower.gaps for follower in self._followers.values())
+
+    @property
+    def truncations(self) -> int:
+        """How often a file was cut or filled anew with nothing known to be lost."""
+        return sum(f.truncations for f in self._followers.values() if isinstance(f, TrackedPath))
 
     def partitions(self) -> list[str]:
         """Return the paths, those found by globs behind the others in the order they were found."""
@@ -234,7 +239,7 @@ class FollowedSource(Source):
         for pattern in self.paths:
             if not self._is_pattern(pattern):
                 continue
-            for path in _matches(pattern, self.formats[pattern]):
+            for path in matching_files(pattern, _endings(self.formats[pattern])):
                 known = any(isinstance(f, TrackedPath) and f.knows(Path(path)) for f in self._followers.values())
                 if path not in self._followers and not known:
                     self._follow(path, self.formats[pattern], None)
@@ -276,37 +281,40 @@ class _ReaderMaker:
         source = self.source
         decoder = _decoder(self.format, source.options)
         if decoder is None:
-            return GrowingIpc(file, self.path, source._fixed, source.bad, saved, source.columns)
-        return GrowingText(file, self.path, source._fixed, decoder, source.bad, saved, header, source.columns)
+            return GrowingIpc(file, self.path, source._fixed, source.bad_records, saved, source.columns)
+        return GrowingText(file, self.path, source._fixed, decoder, source.bad_records, saved, header, source.columns)
 
 
 def _decoder(format: str, options: Mapping[str, Any]) -> LineDecoder | None:
-    if format == "jsonl":
-        return JsonDecoder(**options)
-    if format in ("csv", "tsv"):
-        return CsvDecoder(**{"delimiter": "\t" if format == "tsv" else ",", **options})
+    if format not in (*_ARRIVING, "arrows"):
+        return make_decoder(format, **options)
     if options:
         raise ValueError(f"options must be those of a text format, got {sorted(options)} for {format}")
     return None
 
 
-def _format_of(path: str, format: str | None) -> str:
-    name = (format or Path(path).suffix.removeprefix(".")).lower()
-    if name in _FORMATS:
-        return _FORMATS[name]
-    if format is None and Path(path).is_dir():
+def _format_of(path: str, format: str) -> str:
+    found, compression = split_suffix(path)
+    kinds = {*FORMATS.values(), "arrows"}
+    if format not in ("auto", *kinds):
+        raise ValueError(f"format must be 'auto' or one of {', '.join(sorted(kinds))}, got {format!r}")
+    if compression is not None:
+        raise SourceError(f"{path}: a followed file must not be compressed, got {compression}; follow the plain file")
+    kind = found if format == "auto" else format
+    if kind == "arrow" and PurePath(path.lower()).suffix == ".arrows":
+        return "arrows"
+    if kind is not None:
+        return kind
+    if Path(path).is_dir():
         return "parquet"
-    raise ValueError(f"{path}: the format must be one of {sorted(set(_FORMATS.values()))}, got {name!r}; pass format=")
+    raise SourceError(f"{path}: name must end in one of {' '.join(FORMATS)}; or give the format")
 
 
 def _has_magic(path: str) -> bool:
     return glob.has_magic(path) and not Path(path).exists()
 
 
-def _matches(pattern: str, format: str) -> list[str]:
-    endings = tuple(f".{ending}" for ending, name in _FORMATS.items() if name == format)
-    if Path(pattern).is_dir():
-        found = [str(path) for path in Path(pattern).iterdir() if path.name.endswith(endings)]
-    else:
-        found = glob.glob(pattern, recursive=True)
-    return sorted(path for path in found if Path(path).name[0] not in "._" and Path(path).is_file())
+def _endings(format: str) -> tuple[str, ...]:
+    if format == "arrows":
+        return (".arrows",)
+    return tuple(ending for ending, kind in FORMATS.items() if kind == format and ending != ".arrows")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stream_maxloss.errors import MissingExtraError
 from stream_maxloss_connectors.base import Sink
 from stream_maxloss_connectors.file_sinks import CsvSink, IpcStreamSink, JsonlSink
 from stream_maxloss_connectors.parquet_sink import ParquetSink
@@ -59,9 +61,7 @@ def open_sink(uri: str | os.PathLike[str], format: str | None = None, **options:
     text = os.fspath(uri)
     scheme, separator, _ = text.partition("://")
     if separator and scheme == "kafka":
-        from stream_maxloss_connectors.kafka_sink import KafkaSink
-
-        return KafkaSink.from_uri(text, **options)
+        return _open_kafka(text, **options)
     if separator and scheme != "file":
         raise ValueError(f"{text}: the scheme must be file or kafka, got {scheme!r}")
     path = text.removeprefix("file://")
@@ -74,3 +74,14 @@ def open_sink(uri: str | os.PathLike[str], format: str | None = None, **options:
     if name not in _SINKS:
         raise ValueError(f"{text}: the format must be one of {sorted(_SINKS)}, got {name!r}; pass format=")
     return _SINKS[name](path, **options)
+
+
+def _open_kafka(uri: str, **options: Any) -> Sink:
+    try:
+        kafka = importlib.import_module("stream_maxloss_connectors.kafka.sink")
+    except ModuleNotFoundError as error:
+        if error.name not in ("confluent_kafka", "fastavro"):
+            raise
+        raise MissingExtraError("writing to Kafka", "kafka") from error
+    sink: Sink = kafka.KafkaSink.from_uri(uri, **options)
+    return sink

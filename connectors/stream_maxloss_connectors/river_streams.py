@@ -72,7 +72,7 @@ def iter_batches(
 
     Notes
     -----
-    An entry `k: v` of a map column is the feature `k` with value `v`, which is how sparse rows travel through Arrow.
+    An entry `k: v` of a map column is the feature `str(k)` with value `v`, as sparse rows travel through Arrow.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def iter_follow(
     ...     path = pathlib.Path(folder, "live.csv")
     ...     _ = path.write_text("x,y" + chr(10) + "1,0" + chr(10) + "2,1" + chr(10) + "3")
     ...     print(list(iter_follow(path, target="y", until_eof=True)))
-    [({'x': 1}, 0), ({'x': 2}, 1)]
+    [({'x': 1.0}, 0.0), ({'x': 2.0}, 1.0)]
 
     """
     from stream_maxloss_connectors.follow import FollowedSource
@@ -238,9 +238,9 @@ def iter_follow(
 
 
 def _open(uri: FilePath, **kwargs: Any) -> Source:
-    from stream_maxloss_connectors.open_source import open_source
+    from stream_maxloss_connectors.open import open_source
 
-    return open_source(os.fspath(uri), **kwargs)
+    return open_source(uri, **kwargs)
 
 
 def _iterate(
@@ -282,7 +282,7 @@ def _features(records: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     for values in records.to_pylist():
         row = {name: value for name, value in values.items() if value is not None}
         for name in maps:
-            row.update((key, value) for key, value in row.pop(name, ()) if value is not None)
+            row.update((str(key), value) for key, value in row.pop(name, ()) if value is not None)
         yield row
 
 
