@@ -1,0 +1,3 @@
+"""Apache Kafka as a source of rows and a sink for predictions; needs the extra `kafka`."""
+
+from __future__ import annotations
