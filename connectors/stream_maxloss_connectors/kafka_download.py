@@ -94,7 +94,8 @@ def _pom(kafka: str, log4j: str) -> str:
     wanted = [("org.apache.kafka", "kafka_2.13", kafka)]
     wanted += [("org.apache.logging.log4j", name, log4j) for name in ("log4j-api", "log4j-core", "log4j-slf4j-impl")]
     dependencies = "\n".join(
-        f"    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        f"    <dependency>\n      <groupId>{group}</groupId>\n      <artifactId>{name}</artifactId>\n"
+        f"      <version>{version}</version>\n    </dependency>"
         for group, name, version in wanted
     )
     return f"""<project xmlns="http://maven.apache.org/POM/4.0.0">

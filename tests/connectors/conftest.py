@@ -23,8 +23,7 @@ def load_neighbour(name: str):
 @pytest.fixture(scope="session")
 def kafka_broker():
     """A real Apache Kafka broker, shared by the tests of one worker process."""
-    kafka_broker = load_neighbour("kafka_broker")
-    finder = kafka_broker.find_broker()
+    finder = load_neighbour("kafka_broker").find_broker()
     try:
         broker = finder.__enter__()
     except (StreamMaxlossError, OSError) as error:
@@ -37,7 +36,7 @@ def kafka_broker():
 
 @pytest.fixture
 def mock_kafka():
-    """librdkafka's broker inside this process, driven through its C interface; topics are created as they are asked for."""
+    """A broker of librdkafka's inside this process, driven through its C interface."""
     cluster = load_neighbour("kafka_mock").MockCluster()
     yield cluster
     cluster.close()

@@ -46,10 +46,9 @@ def library() -> ctypes.CDLL:
 class MockCluster:
     """One broker of librdkafka's making."""
 
-    # A parked fetch of the mock is not woken by a new message, so the wait has to be short.
-    settings = {"fetch.wait.max.ms": "10"}
-
     def __init__(self) -> None:
+        # A parked fetch of the mock is not woken by a new message, so the wait has to be short.
+        self.settings = {"fetch.wait.max.ms": "10"}
         self._lib = library()
         error = ctypes.create_string_buffer(512)
         self._client = self._lib.rd_kafka_new(0, self._lib.rd_kafka_conf_new(), error, 512)

@@ -14,7 +14,7 @@ __all__ = ["ClientErrors", "client_logger", "load_client", "make_client", "topic
 
 
 def client_logger() -> logging.Logger:
-    """Return the logger that takes librdkafka's lines, which it would otherwise write to stderr, 20 a second in an outage.
+    """Return the logger that takes librdkafka's lines; by itself it writes to stderr, 20 a second in an outage.
 
     Without a handler of the application's nothing is printed: Python's handler of last resort writes to stderr too.
     """

@@ -23,7 +23,9 @@ FORCED_FOR_PRODUCERS = {
     "acks": ("all", "a row could be lost with the broker that took it"),
 }
 
-_SECRET = re.compile(r"password|secret|token|sasl\.|ssl\.key|ssl\.keystore|\.pem$|auth\.user\.info|oauth|credential", re.I)
+_SECRET = re.compile(
+    r"password|secret|token|sasl\.|ssl\.key|ssl\.keystore|\.pem$|auth\.user\.info|oauth|credential", re.I
+)
 
 # Settings of the Java client that librdkafka refuses, with what stands for them.
 _JAVA_ONLY = (
