@@ -1,7 +1,8 @@
 """A single Apache Kafka node on this machine, for tests and for playing.
 
-`python -m stream_maxloss_connectors.local_broker` runs one until Ctrl-C. It needs Java 17 or later and, the first time, Maven. It listens on the loopback interface alone, keeps its data in a
-temporary folder, and is gone when the process that started it is gone.
+`python -m stream_maxloss_connectors.local_broker` runs one until Ctrl-C. It needs Java 17 or later and, the first
+time, Maven. It listens on the loopback interface alone, keeps its data in a temporary folder, and is gone when the
+process that started it is gone.
 """
 
 from __future__ import annotations

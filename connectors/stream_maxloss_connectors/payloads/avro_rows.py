@@ -39,9 +39,9 @@ _LOGICAL_TYPES = {
 class AvroDecoder(Decoder):
     """Reads messages that are one Avro record each.
 
-    With `avro_schema` alone a message is the bare encoding. With a registry it begins with a zero byte and a schema number
-    of four bytes, and each message is read by the schema that it was written with. A field that the columns have and
-    the record has not is null; one that only the record has is ignored. Fields of nested types are left out.
+    With `avro_schema` alone a message is the bare encoding. With a registry it begins with a zero byte and a schema
+    number of four bytes, and each message is read by the schema that it was written with. A field that the columns have
+    and the record has not is null; one that only the record has is ignored. Fields of nested types are left out.
 
     Parameters
     ----------
@@ -139,7 +139,10 @@ class AvroDecoder(Decoder):
         return self._parsed[number], 5
 
     def _parse(self, schema: Any) -> Any:
-        parsed = self._fastavro.parse_schema(json.loads(schema) if isinstance(schema, str) else schema)
+        try:
+            parsed = self._fastavro.parse_schema(json.loads(schema) if isinstance(schema, str) else schema)
+        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError) as error:
+            raise ValueError(f"an Avro schema must be valid, got {error}") from error
         if not isinstance(parsed, dict) or parsed.get("type") != "record":
             raise ValueError(f"an Avro schema must be a record, got {parsed!r:.80}")
         return parsed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,9 @@ class CsvDecoder(Decoder):
         if column_names is None and schema is None:
             raise ValueError("column_names must be given for CSV messages, got None; they carry no header")
         super().__init__(schema)
-        self.column_names: list[str] = list(column_names or []) if schema is None else list(schema.names)
+        self.column_names: list[str] = list(column_names or (schema.names if schema is not None else ()))
+        if schema is not None and not set(schema.names) <= set(self.column_names):
+            raise ValueError(f"schema must name columns among {self.column_names}, got {schema.names}")
         self.delimiter = delimiter
 
     def infer(self, payloads: Sequence[bytes]) -> None:
@@ -67,11 +70,10 @@ class CsvDecoder(Decoder):
         if self.schema is None:
             return Decoded(None, len(payloads), bad)
         kept = [i for i in range(len(payloads)) if i not in bad]
-        readers = [_reader(self.schema.field(name).type) for name in self.column_names]
-        rows = [
-            {name: read(cell) for name, read, cell in zip(self.column_names, readers, line, strict=True)}
-            for line in lines
-        ]
+        cells = {
+            name: (self.column_names.index(name), _reader(self.schema.field(name).type)) for name in self.schema.names
+        }
+        rows = [{name: read(line[place]) for name, (place, read) in cells.items()} for line in lines]
         records, misfits = build_records(rows, self.schema)
         bad.update((kept[row], reason) for row, reason in misfits.items())
         return Decoded(records, len(payloads), dict(sorted(bad.items())))
@@ -90,8 +92,8 @@ class CsvDecoder(Decoder):
         text = payload.decode("utf-8").removesuffix("\n").removesuffix("\r")
         if "\0" in text:
             raise ValueError("a line must be text, got a NUL")
-        # Keeping the line ends lets the reader find those that are not between quotes.
-        records = list(csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter, strict=True))
+        # Untranslated line ends let the reader keep those between quotes, and split at no other character.
+        records = list(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True))
         if len(records) != 1:
             raise ValueError(f"a message must be one line of CSV, got {len(records)}")
         if len(records[0]) != len(self.column_names):

@@ -18,8 +18,8 @@ class JsonDecoder(Decoder):
     """Reads messages that are one JSON object each.
 
     Every message is parsed by itself. To join them and parse the whole would be no faster (measured at 8 fields:
-    1.5 us a message by orjson, 1.9 by `pyarrow.json`), and there an empty message takes its row away and `{}{}` adds one, after
-    which rows and offsets no longer belong together.
+    1.5 us a message by orjson, 1.9 by `pyarrow.json`), and there an empty message takes its row away and `{}{}` adds
+    one, after which rows and offsets no longer belong together.
 
     Numbers become float64, whole ones too. A missing field is null; fields that the first messages did not have are
     ignored. Anything else is a bad message: no object, more than one, a value of another type, a key given twice.
