@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stream_maxloss_connectors.kafka.river_stream import iter_kafka
+from stream_maxloss_connectors.kafka.sink import KafkaSink
 from stream_maxloss_connectors.kafka.source import KafkaSource
 
-__all__ = ["KafkaSource"]
+__all__ = ["KafkaSink", "KafkaSource", "iter_kafka"]
