@@ -1,0 +1,287 @@
+"""What the focused classifier and the focused regressor share: learn the row that came, then replay hard ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, compose
+
+from stream_maxloss.focus.admission import Admission
+from stream_maxloss.focus.game import Game, part_of, replay_step
+from stream_maxloss.focus.native import NativeReplay
+from stream_maxloss.focus.player import player_draw
+from stream_maxloss.focus.slack import Slack
+from stream_maxloss.focus.window import RowWindow, column_values, iterate_frame
+from stream_maxloss.linear.model import row_weights
+
+__all__ = ["Focused", "HardRow", "predicts_probabilities"]
+
+
+@dataclass(frozen=True)
+class HardRow:
+    """A row of the window, with what the game makes of it.
+
+    Parameters
+    ----------
+    x, y, w
+        The row, its label and its sample weight.
+    weight
+        Its share q of the weight, in [0, 1].
+    probability
+        The probability p with which the next replay draws it.
+    loss
+        The loss that the learner has on it now.
+    age
+        Rows that have come since it came.
+    replays
+        How often it was replayed.
+
+    """
+
+    x: Any
+    y: Any
+    w: float
+    weight: float
+    probability: float
+    loss: float
+    age: int
+    replays: int
+
+
+def predicts_probabilities(model: Any) -> bool:
+    """Tell whether a classifier says it can predict probabilities, looking through pipelines and wrappers."""
+    if isinstance(model, compose.Pipeline):
+        return predicts_probabilities(model._last_step)
+    if getattr(type(model), "predict_proba_one", None) in (None, base.Classifier.predict_proba_one):
+        return False
+    inner = model._wrapped_model if isinstance(model, base.Wrapper) else None
+    return not isinstance(inner, base.Classifier) or predicts_probabilities(inner)
+
+
+class Focused(base.Wrapper):
+    """Base of the focused estimators; not to be used itself.
+
+    A subclass sets its parameters, calls `_begin` and defines `_loss_of`.
+    """
+
+    window: int
+    replays: int | None
+    gamma: float
+    eta: float | None
+    share: float
+    admission: str | Admission
+    slack: Slack | float | None
+    output: str
+    snapshots: int
+    span: str
+    seed: int | None
+
+    def _begin(self, outputs: tuple[str, ...]) -> None:
+        if self.output not in outputs:
+            listed = ", ".join(repr(name) for name in outputs)
+            raise ValueError(
+                f"output must be one of {listed}, got {self.output!r}; 'last' predicts with the learner itself"
+            )
+        kept = self.snapshots if self.output != "last" else 0
+        self._game = Game(
+            self.window,
+            self.replays,
+            self.gamma,
+            self.eta,
+            self.share,
+            self.admission,
+            self.slack,
+            kept,
+            self.span,
+            self.seed,
+        )
+        self._rows = RowWindow(self.window)
+        self._snapshots: list[Any] = []
+        self._native = self._make_native()
+
+    def _make_native(self) -> NativeReplay | None:
+        """Give the fast way, if the learner is one of ours and the loss is known to the kernels."""
+        return None
+
+    def _target_of(self, y: Any) -> float:
+        raise NotImplementedError
+
+    def _targets_of(self, y: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _loss_of(self, x: Any, y: Any, keywords: dict[str, Any]) -> float:
+        raise NotImplementedError
+
+    def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
+        """Learn a row, let it into the window, and replay.
+
+        Parameters
+        ----------
+        x, y
+            The row and its label.
+        kwargs
+            Passed on to the learner, and again whenever the row is replayed; `w` is River's sample weight.
+
+        """
+        if self._native is not None:
+            self._native.learn(x, self._target_of(y), only_weight(kwargs))
+            return
+        self._wrapped_model.learn_one(x, y, **kwargs)
+        slot = self._game.admit(y)
+        if slot >= 0:
+            self._rows.put(slot, x, y, kwargs)
+        if self._game.replays and self._game.size:
+            self._replay()
+
+    def learn_many(self, X: Any, y: Any, **kwargs: Any) -> None:
+        """Learn the rows of a frame one after the other, just as `learn_one` would; `w` may be one for each row."""
+        if self._native is not None:
+            self._learn_scored(X, y, only_weight(kwargs))
+            return
+        w = kwargs.pop("w", None)
+        weights = w if w is None or np.ndim(w) == 0 else column_values(w)
+        for number, (x, label) in enumerate(iterate_frame(X, y)):
+            if weights is not None:
+                kwargs["w"] = weights[number] if isinstance(weights, list) else weights
+            self.learn_one(x, label, **kwargs)
+
+    def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame by the fast way; give the score that each had before it was learned."""
+        if self._native is None:
+            raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
+        targets = self._targets_of(y)
+        return self._native.learn_frame(X, targets, row_weights(w, len(targets)))
+
+    def _replay(self) -> None:
+        game = self._game
+        player, slack, schedule = game.player, game.slack, game.schedule
+        nodes, starts, state, generator = player.tree.nodes, player.tree.starts, player.game, player.generator
+        replayed, rows, learn, loss_of = game.replayed, self._rows.rows, self._wrapped_model.learn_one, self._loss_of
+        keeps, forgives = schedule.plan[0] > 0, slack.active
+        slot, probability = player_draw(nodes, starts, state, generator)
+        for left in range(game.replays - 1, -1, -1):
+            x, y, keywords, shared = rows[slot]
+            if keeps:
+                self._keep(schedule.place())
+            loss = loss_of(x, y, shared)
+            learn(x, y, **keywords)
+            if forgives:
+                loss -= slack.get(slot)
+                slack.step(slot)
+            slot, probability = replay_step(
+                nodes, starts, state, generator, replayed, slot, probability, loss, left > 0
+            )
+
+    def _keep(self, place: int) -> None:
+        if place < 0:
+            return
+        snapshot = copy.deepcopy(self._wrapped_model)
+        if place == len(self._snapshots):
+            self._snapshots.append(snapshot)
+        else:
+            self._snapshots[place] = snapshot
+
+    def hardest(self, k: int = 10) -> list[HardRow]:
+        """Give the k rows of the window with the highest weight, highest first."""
+        player = self._game.player
+        weights = player.weights()
+        total = weights.sum()
+        probabilities, ages = player.probabilities() if len(weights) else weights, self._game.ages()
+        order = np.argsort(-weights, kind="stable")[:k]
+        found = []
+        for slot in order.tolist():
+            x, y, w, loss = self._inspect(slot)
+            found.append(
+                HardRow(
+                    x=x,
+                    y=y,
+                    w=w,
+                    weight=float(weights[slot] / total),
+                    probability=float(probabilities[slot]),
+                    loss=loss,
+                    age=int(ages[slot]),
+                    replays=int(self._game.replayed[slot]),
+                )
+            )
+        return found
+
+    def _inspect(self, slot: int) -> tuple[Any, Any, float, float]:
+        """Give the row of a slot with its label, sample weight and current loss."""
+        if self._native is not None:
+            x, target, w = self._native.row(slot)
+            return x, self._label_of(target), w, self._native.loss(slot)
+        x, y, keywords, shared = self._rows.rows[slot]
+        return copy.deepcopy(x), y, float(keywords.get("w", 1.0)), self._loss_of(x, y, shared)
+
+    def _label_of(self, target: float) -> Any:
+        return target
+
+    def describe(self) -> dict[str, float]:
+        """Give the state of the game in a few numbers, while the stream runs.
+
+        Returns
+        -------
+        dict
+            `rows` held of `window`, `arrivals` and `replays` so far, `effective_rows` (1/sum q^2: how many rows the
+            game is about), `top_1_percent_share` of the weight, `slack_spent`, and `memory_bytes` of rows and game.
+
+        """
+        return {**self._game.describe(), "memory_bytes": self.memory_bytes}
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes held by the window and the game, without the learner."""
+        return self._game.nbytes + (self._rows if self._native is None else self._native).nbytes
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return window and game as a flat dictionary of arrays and JSON values; the learner is not part of it.
+
+        Raises
+        ------
+        ValueError
+            If there are snapshots of a learner that is not ours.
+
+        """
+        if self._snapshots:
+            raise ValueError(
+                f"output must be 'last' to save a focused learner without pickle, got {self.output!r}; "
+                "its snapshots are whole models of another library"
+            )
+        state = {f"game.{key}": value for key, value in self._game.state_dict().items()}
+        rows = self._rows if self._native is None else self._native
+        state.update({f"rows.{key}": value for key, value in rows.state_dict().items()})
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take up the window and the game of an estimator of the same parameters."""
+        self._game.load_state_dict(part_of(state, "game"))
+        rows = self._rows if self._native is None else self._native
+        rows.load_state_dict(part_of(state, "rows"))
+
+
+def only_weight(keywords: dict[str, Any]) -> Any:
+    """Give the sample weight, the one keyword that our learners take."""
+    if keywords.keys() - {"w"}:
+        raise TypeError(f"a row may come with the keyword w only, got {sorted(keywords)}; this learner takes no other")
+    return keywords.get("w", 1.0)
+
+
+def checked_loss(loss: float, name: str | Callable[..., float]) -> float:
+    """Give a loss in [0, 1], forgiving only rounding.
+
+    Raises
+    ------
+    ValueError
+        If the loss is not a number or leaves [0, 1].
+
+    """
+    if 0.0 <= loss <= 1.0:
+        return float(loss)
+    if -1e-9 <= loss <= 1.0 + 1e-9:
+        return min(1.0, max(0.0, float(loss)))
+    raise ValueError(f"loss must lie in [0, 1], got {loss!r} from {name!r}; scale or clip it")

@@ -1,0 +1,246 @@
+"""The fast way: arrival and replays of one of our own learners inside kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.focus import kernels
+from stream_maxloss.focus.game import Game, part_of
+from stream_maxloss.focus.kernels import GameArrays, RowArrays
+from stream_maxloss.focus.native_window import NativeWindow
+from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.faults import refuse_row
+from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.passes import split
+from stream_maxloss.linear.scoring import OVERFLOW, fault_kind
+from stream_maxloss.rows import Rows, read_frame, read_row
+
+__all__ = ["NativeReplay"]
+
+Floats = NDArray[np.float64]
+NO_COLUMNS = np.empty(0, dtype=np.int64)
+
+
+class NativeReplay:
+    """Plays a game around a `LinearModel`, for one row or for many, with the same draws and results.
+
+    Parameters
+    ----------
+    model
+        The learner's model; its memory is changed in place.
+    game
+        The game.
+    loss, output
+        Codes from `kernels`: the loss that the game sees, and what is predicted with.
+    scale, low, high
+        For `kernels.ABSOLUTE_ERROR`: the error that counts as 1 (0 for the targets' deviation), and the range that
+        predictions are clipped to.
+
+    """
+
+    def __init__(
+        self,
+        model: LinearModel,
+        game: Game,
+        loss: int,
+        output: int,
+        scale: float = 0.0,
+        low: float = -np.inf,
+        high: float = np.inf,
+    ) -> None:
+        self.model = model
+        self.game = game
+        self.window = NativeWindow(game.capacity, sparse=not model.features.grows)
+        self._setup = np.array([game.replays, loss, output, scale, low, high], dtype=np.float64)
+        self._spread = np.zeros(3)
+        self._copies = np.zeros((int(game.schedule.plan[0]), len(model.memory)))
+        # Winnow counts the columns it has seen, so it must know which values of a row were absent.
+        self._counts_columns = model.memory[layout.RULE] >= layout.WINNOW
+
+    def _arrays(self) -> GameArrays:
+        if self._copies.shape[1] != len(self.model.memory):
+            self._grow_copies()
+        game = self.game
+        return GameArrays(
+            game.player.tree.nodes,
+            game.player.tree.starts,
+            game.player.game,
+            game.player.generator,
+            game.slack.book,
+            game.slack.values,
+            game.slack.heap,
+            game.slack.where,
+            game.schedule.plan,
+            game.schedule.generator,
+            self._copies,
+            game.arrived,
+            game.replayed,
+            self._setup,
+            self._spread,
+        )
+
+    def _grow_copies(self) -> None:
+        capacity = int(self.model.memory[layout.CAPACITY])
+        grown = np.zeros((len(self._copies), len(self.model.memory)))
+        for place in range(self.game.schedule.stored):
+            grown[place] = layout.grow(self._copies[place], capacity, self.model.initial)
+        self._copies = grown
+
+    @property
+    def snapshots(self) -> int:
+        """Number of snapshots held."""
+        return self.game.schedule.stored
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of rows and snapshots."""
+        return self.window.nbytes + int(self._copies.nbytes)
+
+    def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
+        """Learn one row and replay."""
+        model, game = self.model, self.game
+        model.learn(x, target, w)
+        columns, values, prefix = self._row_at_hand(x)
+        slot = game.gate.settle(target > 0.0)
+        self.window.reserve(len(model.features), 1, len(values), game.size)
+        status = kernels.replay_row(
+            model.memory,
+            self._arrays(),
+            self.window.arrays,
+            slot,
+            game.gate.seen,
+            columns,
+            values,
+            prefix,
+            target,
+            w,
+        )
+        if status != 0:
+            raise diverged()
+
+    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats, bool]:
+        """Give columns, values and whether those are the first columns, of the row that the model just learned."""
+        model = self.model
+        packed = model._packed
+        if packed is not None and len(x) == model._width and not self._counts_columns:
+            try:
+                fresh = model._getter(x) == packed
+            except KeyError:
+                fresh = False
+            if fresh:
+                values = model.memory[layout.HEADER : layout.HEADER + len(packed)]
+                columns = model._columns
+                return NO_COLUMNS if columns is None else columns, values, columns is None
+        columns, values = read_row(x, model.features, learn=False)
+        return columns, values, False
+
+    def learn_frame(self, frame: Any, targets: Floats, weights: Floats) -> Floats:
+        """Learn the rows of a frame, each with its replays; give the score that each had before it was learned."""
+        known = len(self.model.features)
+        rows = read_frame(frame, self.model.features, learn=True)
+        if len(rows) != len(targets):
+            self.model.features.truncate(known)
+            raise ValueError(f"y must have one label per row, got {len(targets)} for {len(rows)} rows")
+        return self.learn_rows(rows, targets, weights, known)
+
+    def learn_rows(self, rows: Rows, targets: Floats, weights: Floats, known: int | None = None) -> Floats:
+        """Learn rows that were read with this model's feature map; give the scores before learning.
+
+        Raises
+        ------
+        ValueError
+            If a value is refused: then nothing was learned. If the learner diverges: then it was up to that row.
+
+        """
+        model, game = self.model, self.game
+        model._make_room()
+        model._check(rows, len(model.features) if known is None else known)
+        model._packed = None
+        slots, scores = self._settle(targets), np.empty(len(rows))
+        entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
+        self.window.reserve(len(model.features), len(rows), entries, game.size)
+        row, status = kernels.learn_batch(
+            model.memory,
+            self._arrays(),
+            self.window.arrays,
+            row_arrays(rows),
+            slots,
+            game.gate.seen - len(rows),
+            targets,
+            weights,
+            scores,
+        )
+        if row >= 0:
+            raise diverged() if fault_kind(status) == OVERFLOW else refuse_row(rows, model.features, row, status)
+        return scores
+
+    def _settle(self, targets: Floats) -> NDArray[np.int64]:
+        gate = self.game.gate
+        return gate.settle_many((targets > 0.0).tolist() if gate.by_label else targets)
+
+    def score(self, x: Mapping[Hashable, Any]) -> float:
+        """Score one row: with the learner, or with its snapshots."""
+        if not self.snapshots:
+            return self.model.score(x)
+        columns, values = read_row(x, self.model.features, learn=False)
+        return float(kernels.output_score(self._arrays(), columns, values, False))
+
+    def scores(self, frame: Any) -> Floats:
+        """Score the rows of a frame: with the learner, or with its snapshots."""
+        if not self.snapshots:
+            return self.model.scores(frame)
+        rows = read_frame(frame, self.model.features, learn=False)
+        scores = np.zeros(len(rows))
+        row, status = kernels.score_snapshots(self._arrays(), row_arrays(rows), np.zeros(len(rows)), scores)
+        if row >= 0:
+            raise refuse_row(rows, self.model.features, row, status)
+        return scores
+
+    def loss(self, slot: int) -> float:
+        """Give the loss that the game would see on a row of the window now."""
+        h, _, v, u = split(self.model.memory)
+        score = kernels.current_score(h, v, u, self.window.arrays, slot)
+        return float(kernels.loss_seen(self._setup, self._spread, h, score, self.window.arrays.targets[slot]))
+
+    def row(self, slot: int) -> tuple[dict[Hashable, float], float, float]:
+        """Give the values of a row of the window that are not zero, by name, with its target and weight."""
+        columns, values = self.window.row(slot)
+        names = self.model.features.names if self.model.features.grows else None
+        x = {
+            names[column] if names is not None else self.model.features.name_of(column): value
+            for column, value in zip(columns.tolist(), values.tolist(), strict=True)
+        }
+        arrays = self.window.arrays
+        return x, float(arrays.targets[slot]), float(arrays.weights[slot])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return rows and snapshots as a flat dictionary of arrays."""
+        window = self.window.state_dict(self.game.size)
+        return {
+            "copies": self._copies.copy(),
+            "spread": self._spread.copy(),
+            **{f"window.{key}": value for key, value in window.items()},
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take up the rows and snapshots of a player around the same learner."""
+        self.window.load_state_dict(part_of(state, "window"))
+        self._copies = np.array(state["copies"], dtype=np.float64)
+        self._spread[:] = state["spread"]
+
+
+def row_arrays(rows: Rows) -> RowArrays:
+    """Give the arrays of rows in the one form that the kernels take."""
+    if rows.indptr is not None:
+        return RowArrays(kernels.SPARSE, np.empty((0, 0)), rows.columns, rows.values, rows.indptr)
+    form = kernels.PREFIX if rows.prefix else kernels.MATRIX
+    return RowArrays(form, rows.values, rows.columns, np.empty(0), NO_COLUMNS)
+
+
+def diverged() -> ValueError:
+    """Give the error for a learner whose scores are no longer finite."""
+    return ValueError("the score of a row must stay finite, got an overflow; lower lr or use Scaler() | model")
