@@ -47,10 +47,14 @@ class ByteStream(ABC):
 
 class _PlainFile(ByteStream):
     def __init__(self, path: str) -> None:
+        self._path = path
         self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - `close` closes it
 
     def read(self, size: int, timeout: float) -> bytes | None:
-        return self._file.read(size)
+        try:
+            return self._file.read(size)
+        except OSError as error:
+            raise SourceError(f"{self._path}: file must be readable, got {error.strerror}; check its disk") from error
 
     def skip(self, size: int, head: str | None) -> None:
         self._file.seek(size)

@@ -158,7 +158,10 @@ class _TextReader(FileReader):
         if not self._decoding:
             return None
         block, future = self._decoding[0]
-        decoded = future.result()
+        try:
+            decoded = future.result()
+        except pa.ArrowNotImplementedError as error:
+            raise SourceError(f"{self.path}: schema must hold types that the format has, got: {error}") from error
         self._pending = PendingRows(decoded, self.format.bad, block.offset, block.line)
         self._decoding.popleft()
         return self._pending

@@ -95,7 +95,7 @@ JSON_TEXT = st.lists(
 SCHEMA = pa.schema([("n", pa.float64()), ("text", pa.string())])
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.tuples(st.just("csv"), CSV_TEXT), st.tuples(st.just("jsonl"), JSON_TEXT)), st.integers(1, 20))
 def test_rows_faults_and_counts_do_not_depend_on_blocks_and_cuts(
     tmp_path: Path, text: tuple[str, str], block_bytes: int
@@ -299,6 +299,13 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path, name: str, conte
         drain(open_source(path))
     assert str(caught.value).startswith(f"{tmp_path}/{message}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_type_that_the_format_does_not_have_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_bytes(b"n\n1\n")
+    with pytest.raises(SourceError, match=r"day.csv: schema must hold types that the format has, got: .*list"):
+        drain(open_source(path, schema=pa.schema([("n", pa.list_(pa.float64()))])))
 
 
 def test_joined_gzip_members_are_one_text(tmp_path: Path) -> None:
