@@ -16,6 +16,8 @@ from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.passes import split
+from stream_maxloss.linear.scaled import scale_rows_of
+from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.scoring import OVERFLOW, fault_kind
 from stream_maxloss.rows import Rows, read_frame, read_row
 
@@ -148,8 +150,10 @@ class NativeReplay:
         columns, values = read_row(x, model.features, learn=False)
         return columns, values, len(columns)
 
-    def learn_frame(self, frame: Any, targets: Floats, weights: Floats) -> Floats:
+    def learn_frame(self, frame: Any, targets: Floats, weights: Floats, scaler: Scaler | None = None) -> Floats:
         """Learn the rows of a frame, each with its replays; give the score that each had before it was learned.
+
+        With a scaler each row is scaled as it comes: before it is observed for the score, after for the lesson.
 
         Raises
         ------
@@ -170,7 +174,8 @@ class NativeReplay:
         first = 0
         for rows in stretches:
             part = slice(first, first + len(rows))
-            scores[part] = self.learn_rows(rows, targets[part], weights[part])
+            shown = None if scaler is None else scale_rows_of(scaler, self.model, rows)
+            scores[part] = self.learn_rows(rows, targets[part], weights[part], shown)
             first += len(rows)
         return scores
 

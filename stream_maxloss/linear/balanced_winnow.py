@@ -40,7 +40,7 @@ class BalancedWinnow(LinearClassifier):
     >>> from stream_maxloss.linear import BalancedWinnow, Scaler
     >>> model = Scaler() | BalancedWinnow()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 85.68%
 
     """
 

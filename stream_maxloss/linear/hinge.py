@@ -49,7 +49,7 @@ class HingeOGD(LinearClassifier):
     >>> from stream_maxloss.linear import HingeOGD, Scaler
     >>> model = Scaler() | HingeOGD()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 89.60%
 
     """
 

@@ -47,7 +47,7 @@ class LLD(LinearClassifier):
     >>> from stream_maxloss.linear import LLD, Scaler
     >>> model = Scaler() | LLD()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 90.32%
 
     """
 

@@ -48,7 +48,7 @@ class LLM(LinearClassifier):
     >>> from stream_maxloss.linear import LLM, Scaler
     >>> model = Scaler() | LLM()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 90.40%
 
     """
 

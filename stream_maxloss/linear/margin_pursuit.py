@@ -23,7 +23,8 @@ class MarginPursuit(LinearClassifier):
     \qquad \|w\| \le 1/\sqrt\lambda.$$
 
     The paper's step reads $\alpha_t = 1/(s \sqrt{\lambda (1+t)})$ (`step="sqrt"`). `step="inverse"` is Pegasos' step
-    divided by the scale, $1/(s \lambda t)$. We cap both at $1/\lambda$, where a step would turn the weights round.
+    divided by the scale, $1/(s \lambda t)$, and our default: at every $\lambda$ we tried it erred less. We
+    cap both at $1/\lambda$, where a step would turn the weights round.
 
     With `scale="data"` the scale starts at 1 and is set once, after `warmup` rows, to
     $s = \sqrt{n v / (2 \lambda \ln(1/\delta))}$, $v$ being the 75th percentile of $|z|$ over these n rows (section 4).
@@ -60,7 +61,7 @@ class MarginPursuit(LinearClassifier):
     >>> from stream_maxloss.linear import MarginPursuit, Scaler
     >>> model = Scaler() | MarginPursuit()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 87.76%
 
     """
 
@@ -68,7 +69,7 @@ class MarginPursuit(LinearClassifier):
         self,
         gamma: float = 1.0,
         scale: float | str = 1.0,
-        l2: float = 0.01,
+        l2: float = 0.1,
         step: str = "inverse",
         warmup: int = 500,
         delta: float = 0.05,
@@ -81,7 +82,7 @@ class MarginPursuit(LinearClassifier):
             require_positive("scale", scale, "use 'data' to have it set from the data")
         elif scale != "data":
             raise ValueError(f"scale must be a positive number or 'data', got {scale!r}")
-        require_positive("l2", l2, "0.01 is a good start")
+        require_positive("l2", l2, "0.1 is a good start")
         require_choice("step", step, ("sqrt", "inverse"))
         require_positive("warmup", warmup)
         require_open_unit("delta", delta)

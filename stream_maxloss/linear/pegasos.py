@@ -46,7 +46,7 @@ class Pegasos(LinearClassifier):
     >>> from stream_maxloss.linear import Pegasos, Scaler
     >>> model = Scaler() | Pegasos()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 87.76%
 
     """
 

@@ -41,7 +41,7 @@ class Perceptron(LinearClassifier):
     >>> from stream_maxloss.linear import Perceptron, Scaler
     >>> model = Scaler() | Perceptron()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 85.92%
 
     """
 

@@ -1,0 +1,162 @@
+"""CSV records: one per line, or over several where a quoted value holds line ends."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from stream_maxloss.errors import SourceError
+from stream_maxloss_connectors.csv_framing import CsvFraming
+from stream_maxloss_connectors.frames import BYTE_ORDER_MARK, MAX_RECORD_BYTES, Frames, shorten
+from stream_maxloss_connectors.lines import LineDecoder
+from stream_maxloss_connectors.schemas import describe_type, empty_batch, widen
+
+__all__ = ["CsvDecoder"]
+
+
+class CsvDecoder(LineDecoder):
+    r"""Decodes CSV and TSV.
+
+    A quote opens a quoted value only where a value starts, as in pyarrow's parser; inside, a doubled quote stands for
+    one and line ends belong to the value. A quote that is still open `max_record_bytes` later, or at the end, is a
+    slip of the pen: its line alone is bad, and reading goes on with the next.
+
+    Parameters
+    ----------
+    delimiter
+        One character between values.
+    header
+        Names of the columns, for text without a header line. None: the first line of a file names them.
+    quote
+        The quoting character, or None if quotes mean nothing.
+    null_values
+        Texts that mean "missing" in columns that are not text. None: pyarrow's list (empty, `NA`, `NaN`, `null`, ...).
+    decimal_point
+        What stands before the decimals.
+    max_record_bytes
+        Longer records are bad.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.csv_lines import CsvDecoder
+    >>> decoder, start = CsvDecoder().begin(b"amount,kind\n3,card\nx,cash\n")
+    >>> schema = decoder.infer(b"3,card\n")
+    >>> block = decoder.decode(b"3,card\nx,cash\n", schema, 2, "day.csv:{}".format)
+    >>> block.records.to_pydict()
+    {'amount': [3.0], 'kind': ['card']}
+    >>> print(block.faults[0].error)
+    day.csv:3: column 'amount' must be a number, got 'x'
+
+    """
+
+    def __init__(
+        self,
+        delimiter: str = ",",
+        header: Sequence[str] | None = None,
+        quote: str | None = '"',
+        null_values: Sequence[str] | None = None,
+        decimal_point: str = ".",
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        for name, value in (("delimiter", delimiter), ("quote", quote), ("decimal_point", decimal_point)):
+            if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n"):
+                raise ValueError(f"{name} must be one ASCII character and no line end, got {value!r}")
+        self.delimiter = delimiter
+        self.header = None if header is None else list(header)
+        self.quote = quote
+        self.null_values = None if null_values is None else list(null_values)
+        self.decimal_point = decimal_point
+        self.max_record_bytes = max_record_bytes
+        self._framing = CsvFraming(delimiter, quote, max_record_bytes)
+
+    def begin(self, block: bytes) -> tuple[LineDecoder, int]:
+        """Take the names of the columns from the first line, unless they were given."""
+        start = len(BYTE_ORDER_MARK) if block.startswith(BYTE_ORDER_MARK) else 0
+        if self.header is not None:
+            return self, start
+        ends, _ = self._framing.ends(block, start)
+        stop = int(ends[0]) if len(ends) else len(block)
+        try:
+            line = block[start:stop].decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise SourceError(f"the header must be UTF-8, got {block[start:stop][:80]!r}; convert the file") from error
+        names = next(csv.reader([line], delimiter=self.delimiter, quotechar=self.quote), [])
+        return self.with_header(names), stop
+
+    def with_header(self, header: Sequence[str]) -> CsvDecoder:
+        """Return a decoder that knows the names of the columns."""
+        names = list(header)
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if not names or "\0" in "".join(names):
+            raise SourceError(f"the header must name the columns, got {names!r}; is this a text file with a header?")
+        if twice:
+            raise SourceError(f"the header must name each column once, got {twice[0]!r} twice; rename one of them")
+        return CsvDecoder(
+            self.delimiter, names, self.quote, self.null_values, self.decimal_point, self.max_record_bytes
+        )
+
+    def infer(self, block: bytes) -> pa.Schema:
+        """Return the types of the columns as the records of `block` show them, numbers as float64."""
+        if not block.strip(b"\r\n"):
+            return pa.schema([(name, pa.float64()) for name in self._names()])
+        convert = arrow_csv.ConvertOptions(**self._conversion())
+        # A row of another width is a fault of that row, met again when it is decoded.
+        return widen(self._read(block, convert, invalid_row_handler=lambda row: "skip").schema)
+
+    def parse(self, piece: bytes, schema: pa.Schema) -> pa.RecordBatch:
+        """Parse whole records of one block."""
+        options = arrow_csv.ConvertOptions(column_types=schema, include_columns=schema.names, **self._conversion())
+        table = self._read(piece, options)
+        # One block of the reader makes one chunk, so that nothing is copied here.
+        return table.to_batches()[0] if table.num_rows else empty_batch(schema)
+
+    def reason(self, record: bytes, schema: pa.Schema, error: Exception | None) -> str:
+        """Say in the user's words what pyarrow found."""
+        text = str(error)
+        if error is None:
+            return "row must stand on one line, got a carriage return inside it; quote the value"
+        if match := re.search(r"Expected (\d+) columns, got (\d+)", text):
+            return f"row must have {match[1]} columns, got {match[2]}: {shorten(record)}"
+        if match := re.search(r"In CSV column #(\d+):.*?conversion error to [^:]+: (.*)", text, re.DOTALL):
+            name = self._names()[int(match[1])]
+            wanted = describe_type(schema.field(name).type)
+            return f"column {name!r} must be {wanted}, got {match[2].removeprefix('invalid value ')}"
+        return f"row cannot be read: {text}"
+
+    def frame(self, block: bytes, whole: bool) -> Frames:
+        """Find the records of a block, quoted line ends considered."""
+        return self._framing.frame(block, whole)
+
+    def last_record_end(self, block: bytes) -> int:
+        """Return how many bytes of `block`, which more may follow, are whole records."""
+        end = block.rfind(b"\n") + 1
+        if (self.quote is None or self.quote.encode() not in block) and len(block) - end <= self.max_record_bytes:
+            return end
+        return super().last_record_end(block)
+
+    def _names(self) -> list[str]:
+        if self.header is None:
+            raise ValueError("header must be known, got None; call begin with the start of the file first")
+        return self.header
+
+    def _read(self, piece: bytes, convert: arrow_csv.ConvertOptions, **parse: Any) -> pa.Table:
+        quote = False if self.quote is None else self.quote
+        return arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(piece)),
+            # Blocks are small and decoded side by side: threads inside one would only cost.
+            arrow_csv.ReadOptions(column_names=self._names(), use_threads=False, block_size=len(piece) + 1),
+            # Quoted line ends need `newlines_in_values` only where blocks are cut, and it is slow.
+            arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=quote, **parse),
+            convert,
+        )
+
+    def _conversion(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"decimal_point": self.decimal_point}
+        if self.null_values is not None:
+            options["null_values"] = self.null_values
+        return options

@@ -1,0 +1,128 @@
+"""Batches from lanes: decoding, bad records, and moving the position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from stream_maxloss.errors import DecodeError, SourceError
+from stream_maxloss_connectors.bad_records import BadRecords
+from stream_maxloss_connectors.base import Batch
+from stream_maxloss_connectors.kafka.headers import add_headers
+from stream_maxloss_connectors.kafka.lane import Lane, cut_rows
+from stream_maxloss_connectors.payloads.base import Decoded, Decoder
+
+__all__ = ["BatchMaker"]
+
+
+class BatchMaker:
+    """Takes messages from the front of lanes, in turn, and makes batches of them.
+
+    Nothing is decoded ahead of the position, so a bad record is reported in the same step in which it is passed.
+
+    Parameters
+    ----------
+    decoder
+        Turns messages into rows.
+    bad_records
+        Is told of those that are none.
+    columns
+        Names of the columns to keep; None for all.
+    headers
+        Names of record headers to add as columns.
+
+    """
+
+    def __init__(
+        self, decoder: Decoder, bad_records: BadRecords, columns: Sequence[str] | None, headers: Sequence[str]
+    ) -> None:
+        self.decoder = decoder
+        self.bad_records = bad_records
+        self.columns = None if columns is None else list(columns)
+        self.headers = tuple(headers)
+        if decoder.schema is not None:
+            decoder.schema = self._select(decoder.schema)
+        self._given = decoder.schema
+        self._turn = 0
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Columns of the messages, once they are known; those of headers come on top."""
+        return self.decoder.schema
+
+    @schema.setter
+    def schema(self, schema: pa.Schema) -> None:
+        self.decoder.schema = schema
+
+    def reset(self) -> None:
+        """Forget columns that were taken from messages."""
+        self.decoder.schema = self._given
+        self._turn = 0
+
+    def next_of(self, lanes: Sequence[Lane], max_rows: int) -> Batch | None:
+        """Return a batch of the next lane that has rows, and move that lane behind it."""
+        if self.decoder.schema is None:
+            self._infer(lanes)
+        for turn in range(len(lanes)):
+            place = (self._turn + turn) % len(lanes)
+            while lanes[place].offsets:
+                batch = self._take(lanes[place], max_rows)
+                if batch is not None:
+                    self._turn = place + 1
+                    return batch
+        return None
+
+    def _infer(self, lanes: Sequence[Lane]) -> None:
+        # All that was fetched is looked at, not just what is returned now: the columns must not depend on max_rows.
+        self.decoder.infer([value for lane in lanes for value in lane.values if value is not None])
+        if self.decoder.schema is not None:
+            self.decoder.schema = self._select(self.decoder.schema)
+
+    def _select(self, schema: pa.Schema) -> pa.Schema:
+        if self.columns is None:
+            return schema
+        if missing := [name for name in self.columns if name not in schema.names]:
+            raise SourceError(f"columns must be among {schema.names}, got {missing}")
+        return pa.schema([schema.field(name) for name in self.columns])
+
+    def _take(self, lane: Lane, max_rows: int) -> Batch | None:
+        """Make a batch of the lane's front and move behind it; None if no row came of it."""
+        payloads: list[bytes] = []
+        for value in lane.values[:max_rows]:
+            if value is None:
+                break
+            payloads.append(value)
+        if not payloads:
+            lane.move(1)
+            return None
+        decoded = self._decode(payloads, lane.row + max_rows)
+        cut = cut_rows(decoded, lane.row, max_rows)
+        self._report(lane, decoded.bad, cut.messages)
+        offsets = lane.offsets[: decoded.messages]
+        records = cut.records
+        if records is not None and self.headers:
+            rows = [lane.headers[cut.message_of(row)] for row in range(records.num_rows)]
+            records = add_headers(records, self.headers, rows)
+        lane.move(cut.messages, cut.row)
+        if records is None or records.num_rows == 0:
+            return None
+        return Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+
+    def _decode(self, payloads: list[bytes], max_rows: int) -> Decoded:
+        decoded = self.decoder.decode(payloads, max_rows)
+        if decoded.bad and self.bad_records.policy == "fail" and min(decoded.bad) > 0:
+            # The good rows before it are returned first, so that the position stands at the bad one when it is met.
+            return self.decoder.decode(payloads[: min(decoded.bad)], max_rows)
+        return decoded
+
+    def _report(self, lane: Lane, bad: Mapping[int, str], passed: int) -> None:
+        self.bad_records.saw(passed)
+        for message, reason in bad.items():
+            raw = lane.values[message] or b""
+            self.bad_records.handle(DecodeError(lane.address(lane.offsets[message]), reason, raw))
+
+
+def _address(lane: Lane, offsets: Sequence[int], message_of: Callable[[int], int], row: int) -> str:
+    return lane.address(offsets[message_of(row)])

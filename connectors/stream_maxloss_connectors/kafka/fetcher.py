@@ -1,0 +1,178 @@
+"""The consumer, and how messages get from it into lanes without one being lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stream_maxloss.errors import SourceError
+from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, load_client, make_client
+from stream_maxloss_connectors.kafka.lane import Lane
+from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, Watermarks, read_facts, read_watermarks
+
+__all__ = ["Fetcher"]
+
+# Messages for one call: more at once is slower.
+_CHUNK = 1000
+
+# The longest that one call may block: it runs no signal handler before it returns.
+_WAIT = 0.2
+
+# Messages held unread at most, apart from one chunk more.
+_MOST_PENDING = 16_000
+
+
+class Fetcher:
+    """A consumer with explicitly assigned partitions.
+
+    Parameters
+    ----------
+    settings
+        Settings of the consumer.
+    topic
+        The topic.
+    timeout
+        Seconds to wait for answers about the topic.
+    with_headers
+        Keep the headers of messages.
+
+    """
+
+    def __init__(self, settings: Mapping[str, Any], topic: str, timeout: float, with_headers: bool) -> None:
+        self._kafka = load_client("reading from Kafka")
+        self.topic = topic
+        self.timeout = timeout
+        self.with_headers = with_headers
+        self.settings = settings
+        self.errors = ClientErrors(settings)
+        self.consumer = make_client(self._kafka.Consumer, {**settings, "on_commit": _log_commit}, self.errors)
+        self._high: dict[int, int] = {}
+        self._torn = False
+        self._paused: set[int] = set()
+
+    def read_facts(self) -> TopicFacts:
+        """Ask what the topic is."""
+        return read_facts(self.consumer, self.settings, self.topic, self.timeout, self.errors)
+
+    def read_watermarks(self, partitions: Sequence[int]) -> dict[int, Watermarks]:
+        """Ask which offsets the partitions hold."""
+        marks = read_watermarks(self.consumer, self.topic, partitions, self.timeout)
+        self._high.update((partition, mark.high) for partition, mark in marks.items())
+        return marks
+
+    def assign(self, lanes: Iterable[Lane]) -> None:
+        """Fetch every lane from where it stands; those at their end are left out."""
+        self._paused.clear()
+        wanted = [(lane.partition, lane.fetched) for lane in lanes if lane.fetched < lane.end]
+        self.consumer.assign([self._kafka.TopicPartition(self.topic, *place) for place in wanted])
+
+    def fill(self, lanes: Mapping[int, Lane], max_rows: int, deadline: float, patiently: bool = False) -> None:
+        """Move what has arrived into the lanes, waiting until the deadline only if all of them are empty.
+
+        Parameters
+        ----------
+        lanes
+            The lanes by partition.
+        max_rows
+            How many messages of a lane will be asked for.
+        deadline
+            When to stop waiting, by `time.monotonic()`.
+        patiently
+            Wait also if some are not empty, until a thousand messages are there or all partitions are at their end.
+
+        Raises
+        ------
+        SourceError
+            If a partition cannot be read any more.
+
+        """
+        if self._torn:
+            for lane in lanes.values():
+                lane.forget()
+            self.assign(lanes.values())
+        # Until it is cleared, a raising signal handler may swallow messages that the client counts as delivered.
+        self._torn = True
+        most = min(max(_CHUNK, max_rows * len(lanes)), _MOST_PENDING)
+        while (pending := _pending(lanes)) < most and not _settled(lanes):
+            messages = self.consumer.consume(_CHUNK, 0.0)
+            if not messages:
+                if time.monotonic() >= deadline or (pending and not (patiently and _incomplete(lanes, pending))):
+                    break
+                messages = self._wait(deadline)
+            self._sort(messages, lanes)
+            self._pause_finished(lanes)
+        if self.errors.fatal:
+            raise SourceError(f"{self.topic}: reading failed ({self.errors.fatal})")
+        self._torn = False
+
+    def high(self, partition: int) -> int:
+        """Return the end of a partition as last heard; known without asking."""
+        place = self._kafka.TopicPartition(self.topic, partition)
+        marks = self.consumer.get_watermark_offsets(place, cached=True)
+        return max(self._high.get(partition, 0), marks[1] if marks else 0)
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        """Send offsets to the group without waiting."""
+        places = [self._kafka.TopicPartition(self.topic, *item) for item in offsets.items()]
+        try:
+            self.consumer.commit(offsets=places, asynchronous=True)
+        except self._kafka.KafkaException as error:
+            _log_commit(error.args[0], places)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.consumer.close()
+
+    def _wait(self, deadline: float) -> list[Any]:
+        first = self.consumer.poll(max(0.0, min(_WAIT, deadline - time.monotonic())))
+        return [] if first is None else [first]
+
+    def _pause_finished(self, lanes: Mapping[int, Lane]) -> None:
+        """Stop fetching what lies behind the end of a bounded lane."""
+        finished = {number for number, lane in lanes.items() if lane.fetched >= lane.end} - self._paused
+        if finished:
+            self.consumer.pause([self._kafka.TopicPartition(self.topic, number) for number in finished])
+            self._paused |= finished
+
+    def _sort(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
+        for message in messages:
+            error = message.error()
+            if error is not None:
+                self._handle(error, message, lanes)
+                continue
+            partition = message.partition()
+            lane = lanes.get(partition)
+            if lane is None:
+                raise SourceError(f"{self.topic}[{partition}]@{message.offset()}: a record came that nobody asked for")
+            lane.push(message.offset(), message.value(), message.headers() if self.with_headers else None)
+
+    def _handle(self, error: Any, message: Any, lanes: Mapping[int, Lane]) -> None:
+        code = error.code()
+        if code == self._kafka.KafkaError._PARTITION_EOF:
+            lanes[message.partition()].reached(message.offset())
+            lanes[message.partition()].at_end = True
+        elif code == self._kafka.KafkaError._AUTO_OFFSET_RESET:
+            lanes[message.partition()].refused = True
+        elif error.retriable():
+            client_logger().info("%s: %s", self.topic, error.str())
+        else:
+            raise SourceError(f"{self.topic}[{message.partition()}]: reading failed ({error.str()})")
+
+
+def _pending(lanes: Mapping[int, Lane]) -> int:
+    return sum(len(lane.offsets) for lane in lanes.values())
+
+
+def _settled(lanes: Mapping[int, Lane]) -> bool:
+    """Tell whether the caller has something to do first: all is read, or the broker refused an offset."""
+    return all(lane.done for lane in lanes.values()) or any(lane.refused for lane in lanes.values())
+
+
+def _incomplete(lanes: Mapping[int, Lane], pending: int) -> bool:
+    return pending < _CHUNK and not all(lane.at_end or lane.fetched >= lane.end for lane in lanes.values())
+
+
+def _log_commit(error: Any, places: Sequence[Any]) -> None:
+    if error is not None:
+        client_logger().warning("offsets of %d partitions were not committed: %s", len(places), error.str())

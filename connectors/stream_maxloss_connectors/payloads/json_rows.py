@@ -1,0 +1,119 @@
+"""One JSON object per message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from stream_maxloss_connectors.payloads.base import Decoded, Decoder
+from stream_maxloss_connectors.payloads.columns import build_records, infer_schema
+
+__all__ = ["JsonDecoder"]
+
+
+class JsonDecoder(Decoder):
+    """Reads messages that are one JSON object each.
+
+    Every message is parsed by itself. To join them and parse the whole would be no faster (measured at 8 fields:
+    1.5 us a message by orjson, 1.9 by `pyarrow.json`), and there an empty message takes its row away and `{}{}` adds
+    one, after which rows and offsets no longer belong together.
+
+    Numbers become float64, whole ones too. A missing field is null; fields that the first messages did not have are
+    ignored. Anything else is a bad message: no object, more than one, a value of another type, a key given twice.
+
+    Parameters
+    ----------
+    schema
+        The columns; None to take them from the first messages.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.payloads.json_rows import JsonDecoder
+    >>> decoder = JsonDecoder()
+    >>> decoder.infer([b'{"a": 1, "b": true}'])
+    >>> decoded = decoder.decode([b'{"a": 1, "b": true}', b'{"a": "x"}', b'{"b": false, "c": 0}'], 10)
+    >>> decoded.records.to_pylist()
+    [{'a': 1.0, 'b': True}, {'a': None, 'b': False}]
+    >>> decoded.bad
+    {1: "field 'a' must be a number, got 'x'"}
+
+    """
+
+    def infer(self, payloads: Sequence[bytes]) -> None:
+        """Fix the schema from the objects among the messages."""
+        if self.schema is None:
+            rows, bad = _parse(payloads)
+            self.schema = infer_schema(row for i, row in enumerate(rows) if i not in bad)
+
+    def decode(self, payloads: Sequence[bytes], max_rows: int) -> Decoded:
+        """Decode up to `max_rows` messages."""
+        payloads = payloads[:max_rows]
+        self.infer(payloads)
+        rows, bad = _parse(payloads)
+        if self.schema is None:
+            unnamed = dict.fromkeys(range(len(payloads)), "an object without fields cannot tell the columns")
+            return Decoded(None, len(payloads), {**unnamed, **bad})
+        kept = [i for i in range(len(rows)) if i not in bad] if bad else range(len(rows))
+        records, misfits = build_records([rows[i] for i in kept] if bad else rows, self.schema)
+        bad.update((kept[row], reason) for row, reason in misfits.items())
+        return Decoded(records, len(payloads), dict(sorted(bad.items())))
+
+
+def _parse(payloads: Sequence[bytes]) -> tuple[list[Any], dict[int, str]]:
+    """Return one value per message, and what is wrong with those that are no proper object."""
+    bad: dict[int, str] = {}
+    try:
+        rows = list(map(orjson.loads, payloads))
+    except orjson.JSONDecodeError:
+        rows = [_parse_one(payload, i, bad) for i, payload in enumerate(payloads)]
+    if not all(type(row) is dict for row in rows):
+        for i, row in enumerate(rows):
+            if type(row) is not dict and i not in bad:
+                bad[i] = f"a message must be one JSON object, got {_kind(row)}"
+    if bad or not _keys_are_unique(payloads, rows):
+        for i, row in enumerate(rows):
+            if i not in bad and not _keys_are_unique([payloads[i]], [row]):
+                _name_repeated_key(payloads[i], i, bad)
+    return rows, bad
+
+
+def _parse_one(payload: bytes, index: int, bad: dict[int, str]) -> Any:
+    try:
+        return orjson.loads(payload)
+    except orjson.JSONDecodeError as error:
+        bad[index] = f"a message must be one JSON object, got {len(payload)} bytes that are not ({error.msg})"
+        return {}
+
+
+def _keys_are_unique(payloads: Sequence[bytes], rows: Sequence[dict[str, Any]]) -> bool:
+    """Tell quickly that no key was given twice; False means that it has to be looked at.
+
+    The parser keeps the last of two equal keys silently. Each key has a colon, so colons can only outnumber the keys
+    that were kept; where text or inner objects bring more colons, the objects are written out again and colons
+    compared, which is exact as long as no colon was escaped.
+    """
+    text = b"".join(payloads)
+    colons = text.count(b":")
+    if colons == sum(map(len, rows)):
+        return True
+    return b"\\" not in text and colons == orjson.dumps(rows).count(b":")
+
+
+def _name_repeated_key(payload: bytes, index: int, bad: dict[int, str]) -> None:
+    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated = next(name for name in names if names.count(name) > 1)
+            bad.setdefault(index, f"a key must come once in an object, got {repeated!r} again")
+        return found
+
+    json.loads(payload, object_pairs_hook=check)
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

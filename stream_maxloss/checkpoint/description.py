@@ -1,0 +1,174 @@
+"""What a model is, as JSON, and a model from that.
+
+`{"class": "Perceptron", "params": {...}, "state_version": 1}`, with parts nested. Building looks the class up in a list
+that only `register` adds to; a name in a file never imports anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from stream_maxloss.checkpoint.damage import RefusedError
+from stream_maxloss.errors import CheckpointError
+
+__all__ = ["ForeignModelError", "build", "describe", "infinite_patterns", "register"]
+
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass(frozen=True)
+class _Registration:
+    kind: type
+    state_version: int
+    may_be_infinite: tuple[str, ...]
+
+
+class ForeignModelError(CheckpointError):
+    """A model, or a part of it, is not registered: only a pickle can hold it."""
+
+
+_registered: dict[str, _Registration] = {}
+_RESERVED = ("Pipeline", "dict", "tuple")
+
+
+def register(kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[str] = ()) -> Class:
+    """Allow a class in checkpoints, by its bare name.
+
+    Parameters
+    ----------
+    kind
+        The class; its subclasses are not meant.
+    state_version
+        To be raised by one whenever `state_dict` changes in a way that `load_state_dict` could misread.
+    may_be_infinite
+        Patterns (as of a shell) of the names in its state that may hold NaN or infinities. All else must be finite,
+        when saved and when loaded: a weight that is NaN spoils every prediction from then on.
+
+    Raises
+    ------
+    ValueError
+        If another class has that name.
+    TypeError
+        If the class lacks `state_dict` or `load_state_dict`.
+
+    """
+    name = kind.__name__
+    if name in _RESERVED or (name in _registered and _registered[name].kind is not kind):
+        raise ValueError(f"name of a registered class must be unique, got a second {name!r}; rename it")
+    for method in ("_get_params", "state_dict", "load_state_dict"):
+        if not callable(getattr(kind, method, None)):
+            raise TypeError(f"a registered class must have {method}(), got {name}")
+    _registered[name] = _Registration(kind, state_version, tuple(may_be_infinite))
+    return kind
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """Return what a model is, without what it learned.
+
+    Raises
+    ------
+    CheckpointError
+        If a part of it is not registered.
+
+    """
+    from river.compose import Pipeline
+
+    if type(model) is Pipeline:
+        steps = [[name, describe(step)] for name, step in model.steps.items()]
+        return {"class": "Pipeline", "params": {"steps": steps}}
+    name: str = type(model).__name__
+    registration = _registration_of(model)
+    if registration is None:
+        raise ForeignModelError(
+            f"a model must be made of stream-maxloss's own estimators to be saved without pickle, got {name}; "
+            "save it with allow_pickle=True (--allow-pickle), and load only what you wrote yourself"
+        )
+    # River gives (class, params) for a part that is an estimator; the part itself is the attribute.
+    params = {key: _describe_param(getattr(model, key, value)) for key, value in model._get_params().items()}
+    return {"class": name, "params": params, "state_version": registration.state_version}
+
+
+def build(description: Any) -> Any:
+    """Return a fresh model from its description, made of registered classes only.
+
+    Raises
+    ------
+    RefusedError
+        If it names another class or its parameters are not accepted.
+
+    """
+    from river.compose import Pipeline
+
+    name, params = _class_and_params(description)
+    if name == "Pipeline":
+        try:
+            return Pipeline(*((str(step), build(part)) for step, part in params["steps"]))
+        except (LookupError, ValueError, TypeError) as error:
+            raise RefusedError(f"Pipeline must have steps of a name and a model, got: {error}") from error
+    registration = _registered.get(name)
+    if registration is None:
+        raise RefusedError(f"class must be one of {', '.join(sorted(_registered))}, got {name!r}")
+    version = description.get("state_version")
+    if version != registration.state_version:
+        raise RefusedError(
+            f"state_version of {name} must be {registration.state_version}, got {version!r}; "
+            "load it with the release that wrote it"
+        )
+    try:
+        return registration.kind(**{key: _build_param(value) for key, value in params.items()})
+    except (TypeError, ValueError, LookupError, MemoryError, OverflowError) as error:
+        raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
+
+
+def _registration_of(model: object) -> _Registration | None:
+    registration = _registered.get(type(model).__name__)
+    return registration if registration is not None and registration.kind is type(model) else None
+
+
+def _describe_param(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_describe_param(item) for item in value]
+    if isinstance(value, tuple):
+        return {"class": "tuple", "params": {"items": [_describe_param(item) for item in value]}}
+    if isinstance(value, dict):
+        return {"class": "dict", "params": {"items": [[key, _describe_param(item)] for key, item in value.items()]}}
+    if value is None or isinstance(value, str | int | float | np.generic):
+        return value.item() if isinstance(value, np.generic) else value
+    return describe(value)
+
+
+def _build_param(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_build_param(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    name, params = _class_and_params(value)
+    if name == "tuple":
+        return tuple(_build_param(item) for item in params["items"])
+    if name == "dict":
+        return {key: _build_param(item) for key, item in params["items"]}
+    return build(value)
+
+
+def _class_and_params(description: Any) -> tuple[str, dict[str, Any]]:
+    name = description.get("class") if isinstance(description, dict) else None
+    params = description.get("params") if isinstance(description, dict) else None
+    if not isinstance(name, str) or not isinstance(params, dict):
+        raise RefusedError(f"a model must be described by its class and params, got {description!r:.100}")
+    return name, params
+
+
+def infinite_patterns(description: Any) -> Iterator[str]:
+    """Yield the patterns of a model and of all its parts, whose names in the state are dotted."""
+    if isinstance(description, list):
+        for item in description:
+            yield from infinite_patterns(item)
+    elif isinstance(description, dict):
+        registration = _registered.get(str(description.get("class")))
+        yield from registration.may_be_infinite if registration else ()
+        for value in description.get("params", {}).values():
+            yield from (f"*.{pattern}" for pattern in infinite_patterns(value))

@@ -1,0 +1,48 @@
+"""What the command's exit code says."""
+
+from __future__ import annotations
+
+from stream_maxloss.errors import (
+    CheckpointError,
+    DecodeError,
+    MissingExtraError,
+    SourceError,
+    StreamMaxlossError,
+    TooManyBadRecordsError,
+)
+
+__all__ = ["DONE", "FAILED", "INTERRUPTED", "code_of"]
+
+DONE = 0  # the end of the source, the limit, or a clean stop on SIGTERM
+FAILED = 1  # an error that has no code of its own
+USAGE = 2  # wrong words on the command line
+BAD_DATA = 3  # a bad record under --on-bad fail, or more of them than --max-bad allows
+CHECKPOINT = 4  # no checkpoint can be used or written
+SOURCE = 5  # the source cannot be read, or rows of it are gone
+INTERRUPTED = 130  # SIGINT
+
+
+def code_of(error: BaseException) -> int:
+    """Return the exit code for an error.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.exit_codes import code_of
+    >>> from stream_maxloss.errors import GapError
+    >>> code_of(GapError("records 3..9 of orders[0] are gone"))
+    5
+
+    """
+    if isinstance(error, TooManyBadRecordsError | DecodeError):
+        return BAD_DATA
+    if isinstance(error, CheckpointError):
+        return CHECKPOINT
+    if isinstance(error, SourceError):
+        return SOURCE
+    if isinstance(error, MissingExtraError):
+        return USAGE
+    if isinstance(error, StreamMaxlossError):
+        return FAILED
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    return USAGE if isinstance(error, ValueError | TypeError) else FAILED

@@ -1,0 +1,168 @@
+"""A table of labelled rows as the matrix M with M_ij = y_i x_ij."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SignedRows", "read_matrix", "read_signed_rows"]
+
+
+@dataclass(frozen=True)
+class SignedRows:
+    """Labelled rows, each multiplied by its sign.
+
+    Parameters
+    ----------
+    matrix
+        M, one row an example: a float64 array, or a scipy CSC array where the input was sparse.
+    names
+        What to call each column in messages.
+    classes
+        The negative and the positive label as the caller wrote them.
+
+    """
+
+    matrix: Any
+    names: list[str]
+    classes: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.matrix.shape
+
+    def absolute(self) -> Any:
+        """|M|."""
+        return abs(self.matrix)
+
+    def parts(self) -> tuple[Any, Any]:
+        """Return max(M, 0) and max(-M, 0)."""
+        if is_sparse(self.matrix):
+            return self.matrix.maximum(0.0), (-self.matrix).maximum(0.0)
+        return np.maximum(self.matrix, 0.0), np.maximum(-self.matrix, 0.0)
+
+    def product(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """M delta, at the price of one column where delta has one entry (a sequential step)."""
+        entries = np.flatnonzero(delta)
+        if len(entries) != 1:
+            return self.matrix @ delta
+        column = self.matrix[:, [entries[0]]]
+        return np.asarray(column @ delta[entries])
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Tell scipy's sparse formats from arrays without importing scipy."""
+    return hasattr(matrix, "tocsc")
+
+
+def read_signed_rows(X: Any, y: Any, intercept: bool) -> SignedRows:
+    """Read a table and its labels, or an object whose `window_rows()` gives both.
+
+    With `intercept`, a last column of ones (times the sign) stands for the constant feature.
+    """
+    if hasattr(X, "window_rows"):
+        if y is not None:
+            raise TypeError(f"y must be None for a retained window, got {type(y).__name__}; the window has its labels")
+        X, y = X.window_rows()
+    if isinstance(y, str):
+        X, y = _split_label_column(X, y)
+    matrix, names = read_matrix(X)
+    signs, classes = read_signs(y, matrix.shape[0])
+    matrix = matrix.multiply(signs[:, None]).tocsc() if is_sparse(matrix) else matrix * signs[:, None]
+    if intercept:
+        matrix, names = _with_column(matrix, signs), [*names, "intercept"]
+    return SignedRows(matrix, names, classes)
+
+
+def read_matrix(X: Any, names: Sequence[str] | None = None) -> tuple[Any, list[str]]:
+    """Read rows as float64, null and NaN as absent (0), and name the columns.
+
+    Parameters
+    ----------
+    X
+        A two-dimensional array, a scipy sparse matrix, an Arrow table or record batch, or a data frame.
+    names
+        The columns to take, in this order, from a table that names its own.
+
+    """
+    matrix, own_names = _as_numbers(X, names)
+    if matrix.ndim != 2 or matrix.shape[0] == 0:
+        raise ValueError(f"X must be a table of at least one row, got shape {matrix.shape}")
+    labels = own_names if own_names is not None else [str(column) for column in range(matrix.shape[1])]
+    values = matrix.data if is_sparse(matrix) else matrix
+    values[np.isnan(values)] = 0.0
+    if not np.isfinite(values).all():
+        where = matrix.tocoo() if is_sparse(matrix) else None
+        row, column = (
+            np.argwhere(np.isinf(matrix))[0]
+            if where is None
+            else np.column_stack((where.row, where.col))[np.isinf(where.data)][0]
+        )
+        raise ValueError(f"row {row}: column {labels[column]!r} must be finite, got an infinity; drop or clip the row")
+    return matrix, labels
+
+
+def _as_numbers(X: Any, names: Sequence[str] | None) -> tuple[Any, list[str] | None]:
+    if is_sparse(X):
+        from scipy import sparse
+
+        # The copy keeps the caller's matrix from being written to when its NaNs become zeros.
+        return sparse.csc_array(X, dtype=np.float64, copy=True), None
+    if type(X).__module__.startswith("pyarrow"):
+        return _arrow_columns(X, names)
+    own_names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    try:
+        return np.array(X, dtype=np.float64), own_names
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"X must be numeric, got {type(X).__name__}: {error}; one-hot encode its categories") from error
+
+
+def _arrow_columns(table: Any, names: Sequence[str] | None) -> tuple[NDArray[np.float64], list[str]]:
+    import pyarrow as pa
+
+    wanted = list(table.schema.names if names is None else names)
+    matrix = np.empty((table.num_rows, len(wanted)))
+    for position, name in enumerate(wanted):
+        if name not in table.schema.names:
+            raise ValueError(f"X must have the column {name!r} of the fit, got {table.schema.names}")
+        kind = table.schema.field(name).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise TypeError(f"column {name!r} must be numeric or boolean, got {kind}; drop or one-hot encode it")
+        matrix[:, position] = table.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return matrix, wanted
+
+
+def _split_label_column(table: Any, name: str) -> tuple[Any, Any]:
+    if not hasattr(table, "schema") or name not in table.schema.names:
+        raise ValueError(f"y must name a column of an Arrow table, got {name!r}; pass the labels themselves")
+    return table.select([other for other in table.schema.names if other != name]), table.column(name)
+
+
+def read_signs(y: Any, rows: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Read labels True/False, 1/0 or +1/-1 as signs, with the pair as the caller wrote it."""
+    labels = np.asarray(y)
+    if labels.shape != (rows,):
+        raise ValueError(f"y must hold one label for each of the {rows} rows, got shape {labels.shape}")
+    classes = np.array([False, True])
+    if labels.dtype != np.bool_:
+        classes = np.array([-1, 1]) if np.any(labels == -1) else np.array([0, 1])
+    strangers = np.flatnonzero(~((labels == classes[0]) | (labels == classes[1])))
+    if len(strangers):
+        raise ValueError(
+            f"row {strangers[0]}: label must be one of {classes.tolist()} like the others, "
+            f"got {labels[strangers[0]]!r}; a fit separates two classes"
+        )
+    return np.where(labels == classes[1], 1.0, -1.0), classes
+
+
+def _with_column(matrix: Any, column: NDArray[np.float64]) -> Any:
+    if is_sparse(matrix):
+        from scipy import sparse
+
+        return sparse.hstack([matrix, sparse.csc_array(column[:, None])], format="csc")
+    return np.column_stack((matrix, column))
