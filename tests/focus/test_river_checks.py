@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from river import checks, linear_model, multiclass, naive_bayes, preprocessing, tree
+from river import checks, linear_model, multiclass, preprocessing, tree
 
 from stream_maxloss.focus import ClassQuota, FocusedClassifier, FocusedRegressor, Reservoir, Slack, SubSample
 from stream_maxloss.linear import LLD, AbsoluteOGD, BalancedWinnow, HingeOGD, Perceptron, Scaler
@@ -12,11 +12,9 @@ settings = {"window": 60, "replays": 2}
 
 ESTIMATORS = {
     "logistic": FocusedClassifier(linear_model.LogisticRegression(), **settings),
-    "logistic-seeded": FocusedClassifier(linear_model.LogisticRegression(), seed=3, **settings),
     "hoeffding": FocusedClassifier(tree.HoeffdingTreeClassifier(grace_period=20), **settings),
     "pipeline": FocusedClassifier(preprocessing.StandardScaler() | linear_model.LogisticRegression(), **settings),
     "one-vs-rest": FocusedClassifier(multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), **settings),
-    "bayes": FocusedClassifier(naive_bayes.GaussianNB(), **settings),
     "zero-one": FocusedClassifier(linear_model.PAClassifier(), loss="zero-one", **settings),
     "average": FocusedClassifier(linear_model.LogisticRegression(), output="average", snapshots=3, **settings),
     "majority": FocusedClassifier(
