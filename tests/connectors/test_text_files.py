@@ -301,6 +301,19 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path, name: str, conte
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_that_is_cut_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_bytes(b"n\n" + b"10000\n" * 1000)
+    with open_source(path, block_bytes=100, threads=1) as source:
+        source.open()
+        for _ in range(3):
+            source.next_batch(1000, 1.0)
+        os.truncate(path, 50)
+        batches = iter(lambda: source.next_batch(1000, 1.0), None)
+        with pytest.raises(SourceError, match=r"day.csv: file must not be cut while it is read"):
+            list(batches)
+
+
 def test_a_type_that_the_format_does_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_bytes(b"n\n1\n")
