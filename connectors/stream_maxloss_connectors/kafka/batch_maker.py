@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
@@ -14,7 +15,17 @@ from stream_maxloss_connectors.kafka.headers import add_headers
 from stream_maxloss_connectors.kafka.lane import Lane, cut_rows
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 
-__all__ = ["BatchMaker"]
+__all__ = ["BatchMaker", "Taken"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A batch, and by how many messages and rows its lane moves when it is handed on."""
+
+    batch: Batch
+    lane: Lane
+    messages: int
+    row: int
 
 
 class BatchMaker:
@@ -61,17 +72,17 @@ class BatchMaker:
         self.decoder.schema = self._given
         self._turn = 0
 
-    def next_of(self, lanes: Sequence[Lane], max_rows: int) -> Batch | None:
-        """Return a batch of the next lane that has rows, and move that lane behind it."""
+    def next_of(self, lanes: Sequence[Lane], max_rows: int) -> Taken | None:
+        """Return a batch of the next lane that has rows; the caller moves that lane as he hands it on."""
         if self.decoder.schema is None:
             self._infer(lanes)
         for turn in range(len(lanes)):
             place = (self._turn + turn) % len(lanes)
             while lanes[place].offsets:
-                batch = self._take(lanes[place], max_rows)
-                if batch is not None:
+                taken = self._take(lanes[place], max_rows)
+                if taken is not None:
                     self._turn = place + 1
-                    return batch
+                    return taken
         return None
 
     def _infer(self, lanes: Sequence[Lane]) -> None:
@@ -87,8 +98,8 @@ class BatchMaker:
             raise SourceError(f"columns must be among {schema.names}, got {missing}")
         return pa.schema([schema.field(name) for name in self.columns])
 
-    def _take(self, lane: Lane, max_rows: int) -> Batch | None:
-        """Make a batch of the lane's front and move behind it; None if no row came of it."""
+    def _take(self, lane: Lane, max_rows: int) -> Taken | None:
+        """Make a batch of the lane's front; if no row comes of that, move behind it and return None."""
         payloads: list[bytes] = []
         for value in lane.values[:max_rows]:
             if value is None:
@@ -105,10 +116,11 @@ class BatchMaker:
         if records is not None and self.headers:
             rows = [lane.headers[cut.message_of(row)] for row in range(records.num_rows)]
             records = add_headers(records, self.headers, rows)
-        lane.move(cut.messages, cut.row)
         if records is None or records.num_rows == 0:
+            lane.move(cut.messages, cut.row)
             return None
-        return Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+        batch = Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+        return Taken(batch, lane, cut.messages, cut.row)
 
     def _decode(self, payloads: list[bytes], max_rows: int) -> Decoded:
         decoded = self.decoder.decode(payloads, max_rows)

@@ -10,6 +10,7 @@ from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, load_client, make_client
 from stream_maxloss_connectors.kafka.lane import Lane
 from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, Watermarks, read_facts, read_watermarks
+from stream_maxloss_connectors.kafka.topic_watch import TopicWatch
 
 __all__ = ["Fetcher"]
 
@@ -21,6 +22,31 @@ _WAIT = 0.2
 
 # Messages held unread at most, apart from one chunk more.
 _MOST_PENDING = 16_000
+
+# Errors that librdkafka reports and then tries again by itself.
+_PASSING = frozenset(
+    (
+        "_ALL_BROKERS_DOWN",
+        "_RESOLVE",
+        "_TIMED_OUT",
+        "_TRANSPORT",
+        "BROKER_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_COORDINATOR",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "UNKNOWN_LEADER_EPOCH",
+    )
+)
 
 
 class Fetcher:
@@ -44,16 +70,17 @@ class Fetcher:
         self.topic = topic
         self.timeout = timeout
         self.with_headers = with_headers
-        self.settings = settings
+        self.servers = str(settings["bootstrap.servers"])
         self.errors = ClientErrors(settings)
         self.consumer = make_client(self._kafka.Consumer, {**settings, "on_commit": _log_commit}, self.errors)
+        self.watch = TopicWatch(settings, topic)
         self._high: dict[int, int] = {}
         self._torn = False
         self._paused: set[int] = set()
 
     def read_facts(self) -> TopicFacts:
         """Ask what the topic is."""
-        return read_facts(self.consumer, self.settings, self.topic, self.timeout, self.errors)
+        return read_facts(self.consumer, self.servers, self.watch, self.timeout, self.errors)
 
     def read_watermarks(self, partitions: Sequence[int]) -> dict[int, Watermarks]:
         """Ask which offsets the partitions hold."""
@@ -84,9 +111,10 @@ class Fetcher:
         Raises
         ------
         SourceError
-            If a partition cannot be read any more.
+            If a partition cannot be read any more, or the topic is not there any more.
 
         """
+        self.watch.check()
         if self._torn:
             for lane in lanes.values():
                 lane.forget()
@@ -154,7 +182,7 @@ class Fetcher:
             lanes[message.partition()].at_end = True
         elif code == self._kafka.KafkaError._AUTO_OFFSET_RESET:
             lanes[message.partition()].refused = True
-        elif error.retriable():
+        elif error.name() in _PASSING:
             client_logger().info("%s: %s", self.topic, error.str())
         else:
             raise SourceError(f"{self.topic}[{message.partition()}]: reading failed ({error.str()})")
