@@ -76,7 +76,7 @@ class Fetcher:
         self.watch = TopicWatch(settings, topic)
         self._high: dict[int, int] = {}
         self._torn = False
-        self._paused: set[int] = set()
+        self._assigned: set[int] = set()
 
     def read_facts(self) -> TopicFacts:
         """Ask what the topic is."""
@@ -90,9 +90,9 @@ class Fetcher:
 
     def assign(self, lanes: Iterable[Lane]) -> None:
         """Fetch every lane from where it stands; those at their end are left out."""
-        self._paused.clear()
         wanted = [(lane.partition, lane.fetched) for lane in lanes if lane.fetched < lane.end]
         self.consumer.assign([self._kafka.TopicPartition(self.topic, *place) for place in wanted])
+        self._assigned = {partition for partition, _ in wanted}
 
     def fill(self, lanes: Mapping[int, Lane], max_rows: int, deadline: float, patiently: bool = False) -> None:
         """Move what has arrived into the lanes, waiting until the deadline only if all of them are empty.
@@ -129,7 +129,7 @@ class Fetcher:
                     break
                 messages = self._wait(deadline)
             self._sort(messages, lanes)
-            self._pause_finished(lanes)
+            self._leave_finished(lanes)
         if self.errors.fatal:
             raise SourceError(f"{self.topic}: reading failed ({self.errors.fatal})")
         self._torn = False
@@ -156,12 +156,14 @@ class Fetcher:
         first = self.consumer.poll(max(0.0, min(_WAIT, deadline - time.monotonic())))
         return [] if first is None else [first]
 
-    def _pause_finished(self, lanes: Mapping[int, Lane]) -> None:
-        """Stop fetching what lies behind the end of a bounded lane."""
-        finished = {number for number, lane in lanes.items() if lane.fetched >= lane.end} - self._paused
-        if finished:
-            self.consumer.pause([self._kafka.TopicPartition(self.topic, number) for number in finished])
-            self._paused |= finished
+    def _leave_finished(self, lanes: Mapping[int, Lane]) -> None:
+        """Stop fetching what lies behind the end of a bounded lane.
+
+        Pausing would not do: a paused partition stays so when it is assigned again after an interruption.
+        """
+        for number in [number for number in self._assigned if lanes[number].fetched >= lanes[number].end]:
+            self.consumer.incremental_unassign([self._kafka.TopicPartition(self.topic, number)])
+            self._assigned.discard(number)
 
     def _sort(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
         for message in messages:

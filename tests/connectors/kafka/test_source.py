@@ -421,3 +421,19 @@ def test_csv_and_avro_messages_are_read(mock_kafka):
     mock_kafka.produce("wire", [b"\0\0\0\0\x07\x02", b"\0\0\0\0\x07\x04"])
     wire = source_of(mock_kafka, "wire", format="avro", registry_schemas={7: schema})
     assert values(read(wire)["0"], "n") == [1, 2]
+
+
+def test_lane_that_was_fetched_to_its_end_is_fetched_again_after_an_interruption(mock_kafka):
+    mock_kafka.create_topic("t", 2)
+    for partition in range(2):
+        mock_kafka.produce("t", numbers(0, 100), partition)
+    found = {"0": [], "1": []}
+    with source_of(mock_kafka) as source:
+        source.open()
+        while not source.exhausted:
+            # Everything is in the lanes after the first call; each interruption throws it away.
+            source._fetcher._torn = True
+            batch = source.next_batch(30, 10.0)
+            assert batch is not None
+            found[batch.partition] += values(batch.records.to_pylist())
+    assert found == {"0": list(range(100)), "1": list(range(100))}
