@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import pyarrow as pa
 
@@ -100,11 +101,7 @@ class BatchMaker:
 
     def _take(self, lane: Lane, max_rows: int) -> Taken | None:
         """Make a batch of the lane's front; if no row comes of that, move behind it and return None."""
-        payloads: list[bytes] = []
-        for value in lane.values[:max_rows]:
-            if value is None:
-                break
-            payloads.append(value)
+        payloads = _until_tombstone(lane.values[:max_rows])
         if not payloads:
             lane.move(1)
             return None
@@ -134,6 +131,10 @@ class BatchMaker:
         for message, reason in bad.items():
             raw = lane.values[message] or b""
             self.bad_records.handle(DecodeError(lane.address(lane.offsets[message]), reason, raw))
+
+
+def _until_tombstone(values: list[bytes | None]) -> list[bytes]:
+    return cast("list[bytes]", values[: values.index(None)] if None in values else values)
 
 
 def _address(lane: Lane, offsets: Sequence[int], message_of: Callable[[int], int], row: int) -> str:

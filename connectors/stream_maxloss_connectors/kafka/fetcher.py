@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from stream_maxloss.errors import SourceError
@@ -166,16 +167,25 @@ class Fetcher:
             self._assigned.discard(number)
 
     def _sort(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
-        for message in messages:
-            error = message.error()
-            if error is not None:
-                self._handle(error, message, lanes)
-                continue
-            partition = message.partition()
-            lane = lanes.get(partition)
-            if lane is None:
-                raise SourceError(f"{self.topic}[{partition}]@{message.offset()}: a record came that nobody asked for")
-            lane.push(message.offset(), message.value(), message.headers() if self.with_headers else None)
+        """Hand messages to their lanes; run by run, for this is done for every message there is."""
+        begin = 0
+        for end, error in [(i, error) for i, message in enumerate(messages) if (error := message.error()) is not None]:
+            self._hand_over(messages[begin:end], lanes)
+            self._handle(error, messages[end], lanes)
+            begin = end + 1
+        self._hand_over(messages[begin:], lanes)
+
+    def _hand_over(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
+        offsets = [message.offset() for message in messages]
+        values = [message.value() for message in messages]
+        headers = [message.headers() for message in messages] if self.with_headers else []
+        begin = 0
+        for partition, run in groupby([message.partition() for message in messages]):
+            end = begin + sum(1 for _ in run)
+            if partition not in lanes:
+                raise SourceError(f"{self.topic}[{partition}]@{offsets[begin]}: a record came that nobody asked for")
+            lanes[partition].extend(offsets[begin:end], values[begin:end], headers[begin:end])
+            begin = end
 
     def _handle(self, error: Any, message: Any, lanes: Mapping[int, Lane]) -> None:
         code = error.code()

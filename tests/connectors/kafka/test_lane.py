@@ -12,15 +12,15 @@ from stream_maxloss_connectors.payloads.base import Decoded
 
 def test_offsets_that_do_not_increase_are_an_error():
     lane = Lane("t", 2, 10)
-    lane.push(10, b"a", None)
-    with pytest.raises(SourceError, match=r"t\[2\]@10: offsets must increase within a partition, got 10 where 11"):
-        lane.push(10, b"a", None)
+    lane.extend([10], [b"a"])
+    for offsets in ([10], [11, 11], [12, 11]):
+        with pytest.raises(SourceError, match=r"t\[2\]@1\d: offsets must increase within a partition, got .* where 11"):
+            lane.extend(offsets, [b"a"] * len(offsets))
 
 
 def test_gaps_between_offsets_are_legal():
     lane = Lane("t", 0, 0)
-    lane.push(3, b"a", None)
-    lane.push(9, b"b", None)
+    lane.extend([3, 9], [b"a", b"b"])
     lane.move(1)
     assert lane.offset == 9
     lane.move(1)
@@ -29,22 +29,25 @@ def test_gaps_between_offsets_are_legal():
 
 def test_end_without_a_record_before_it_is_reached_only_behind_what_is_unread():
     lane = Lane("t", 0, 0, end=5)
-    lane.push(0, b"a", None)
+    lane.extend([0], [b"a"])
     lane.reached(5)
     assert (lane.offset, lane.done) == (0, False)
     lane.move(1)
     assert (lane.offset, lane.done) == (5, True)
 
 
-def test_record_behind_the_end_is_not_taken():
+@pytest.mark.parametrize(("offsets", "kept"), [([7], []), ([0, 1, 2], [0, 1]), ([0, 7], [0]), ([2, 3], [])])
+def test_records_behind_the_end_are_not_taken(offsets, kept):
     lane = Lane("t", 0, 0, end=2)
-    lane.push(7, b"a", None)
-    assert (lane.offset, lane.done, lane.values) == (2, True, [])
+    lane.extend(offsets, [b"a"] * len(offsets), [None] * len(offsets))
+    assert (lane.offsets, len(lane.values), len(lane.headers)) == (kept, len(kept), len(kept))
+    lane.move(len(kept))
+    assert (lane.offset, lane.done) == (2, True)
 
 
 def test_forgetting_leaves_the_position_and_the_row():
     lane = Lane("t", 0, 4, row=2)
-    lane.push(4, b"a", None)
+    lane.extend([4], [b"a"])
     lane.values.append(b"torn")
     lane.forget()
     assert (lane.offset, lane.row, lane.fetched, lane.offsets, lane.values) == (4, 2, 4, [], [])
