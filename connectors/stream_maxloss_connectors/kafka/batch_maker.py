@@ -55,7 +55,7 @@ class BatchMaker:
         self.columns = None if columns is None else list(columns)
         self.headers = tuple(headers)
         if decoder.schema is not None:
-            decoder.schema = self._select(decoder.schema)
+            decoder.schema = _select(decoder.schema, self.columns)
         self._given = decoder.schema
         self._turn = 0
 
@@ -90,14 +90,12 @@ class BatchMaker:
         # All that was fetched is looked at, not just what is returned now: the columns must not depend on max_rows.
         self.decoder.infer([value for lane in lanes for value in lane.values if value is not None])
         if self.decoder.schema is not None:
-            self.decoder.schema = self._select(self.decoder.schema)
-
-    def _select(self, schema: pa.Schema) -> pa.Schema:
-        if self.columns is None:
-            return schema
-        if missing := [name for name in self.columns if name not in schema.names]:
-            raise SourceError(f"columns must be among {schema.names}, got {missing}")
-        return pa.schema([schema.field(name) for name in self.columns])
+            try:
+                self.decoder.schema = _select(self.decoder.schema, self.columns)
+            except ValueError as error:
+                # Unfixed, so that the next call meets the same error instead of all columns.
+                self.decoder.schema = None
+                raise SourceError(f"{lanes[0].topic}: {error}") from error
 
     def _take(self, lane: Lane, max_rows: int) -> Taken | None:
         """Make a batch of the lane's front; if no row comes of that, move behind it and return None."""
@@ -131,6 +129,14 @@ class BatchMaker:
         for message, reason in bad.items():
             raw = lane.values[message] or b""
             self.bad_records.handle(DecodeError(lane.address(lane.offsets[message]), reason, raw))
+
+
+def _select(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    if columns is None:
+        return schema
+    if missing := [name for name in columns if name not in schema.names]:
+        raise ValueError(f"columns must be among {schema.names}, got {missing}")
+    return pa.schema([schema.field(name) for name in columns])
 
 
 def _until_tombstone(values: list[bytes | None]) -> list[bytes]:

@@ -87,6 +87,8 @@ class TopicWatch:
         return future
 
     def _judge(self, answer: Future[Any]) -> None:
+        from confluent_kafka import KafkaException
+
         error = answer.exception()
         if error is None:
             found = str(answer.result().topic_id)
@@ -96,5 +98,5 @@ class TopicWatch:
                     f"and is {found!r}; the position means nothing there, start without it"
                 )
         # Any other error says nothing about the topic: the broker may be down for a while.
-        elif getattr(error.args[0], "name", str)() == "UNKNOWN_TOPIC_OR_PART":
+        elif isinstance(error, KafkaException) and error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
             raise SourceError(f"{self.topic}: the topic was deleted while it was read")
