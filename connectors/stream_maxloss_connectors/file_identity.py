@@ -91,8 +91,13 @@ class FileIdentity:
         """Tell whether the file at a path is this one."""
         try:
             status = path.stat()
-            if (status.st_dev, status.st_ino) != (self.device, self.inode):
-                return False
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == (self.device, self.inode) and self.starts_like(path)
+
+    def starts_like(self, path: Path) -> bool:
+        """Tell whether a file starts with the same bytes, as a copy does."""
+        try:
             with path.open("rb") as file:
                 return hashlib.sha256(file.read(self.prefix_bytes)).hexdigest() == self.fingerprint
         except OSError:
@@ -180,7 +185,9 @@ class OpenedFile:
         self.remember_prefix(block[: line_end or (most if len(block) >= most else header_bytes)])
 
     def remember_prefix(self, prefix: bytes) -> None:
-        """Take the fingerprint of the bytes that the file starts with."""
+        """Take the fingerprint of the bytes that the file starts with, unless a longer one is known."""
+        if len(prefix) <= self.identity.prefix_bytes:
+            return
         fingerprint = hashlib.sha256(prefix).hexdigest()
         self.identity = FileIdentity(self.identity.device, self.identity.inode, len(prefix), fingerprint)
 

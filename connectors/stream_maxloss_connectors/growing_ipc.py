@@ -129,7 +129,7 @@ class GrowingIpc(GrowingReader):
 
     def position(self) -> dict[str, Any]:
         """Return byte of the message, and row in it, of the next unread row."""
-        return {"offset": self._offset, "row": self._row}
+        return {"offset": self._offset, "row": self._row, "start": self._start}
 
     def _read_records(self) -> bool:
         """Read the next message if it is whole; only one with rows gives any."""
