@@ -150,7 +150,8 @@ class CsvDecoder(LineDecoder):
             pa.BufferReader(pa.py_buffer(piece)),
             # Blocks are small and decoded side by side: threads inside one would only cost.
             arrow_csv.ReadOptions(column_names=self._names(), use_threads=False, block_size=len(piece) + 1),
-            arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=quote, newlines_in_values=True, **parse),
+            # Quoted line ends need `newlines_in_values` only where blocks are cut, and it is slow.
+            arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=quote, **parse),
             convert,
         )
 

@@ -16,7 +16,7 @@ __all__ = ["STDIN", "check_readable", "check_unchanged", "expand", "fingerprint"
 STDIN = "-"
 """Path that means standard input."""
 
-_HEAD_BYTES = 1024
+_END_BYTES = 1024
 
 
 def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], suffixes: Sequence[str]) -> list[str]:
@@ -76,16 +76,25 @@ def check_readable(path: str) -> None:
         raise SourceError(f"{path}: file must be readable, got {error.strerror}; check its permissions") from error
 
 
-def fingerprint(path: str) -> dict[str, Any]:
-    """Return what tells a file from another in its place: its size, and a hash of its first bytes."""
-    with Path(path).open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-        size = os.fstat(file.fileno()).st_size
-    return {"size": size, "head_bytes": len(head), "head": hashlib.sha256(head).hexdigest()}
+def fingerprint(path: str, may_grow: bool) -> dict[str, Any]:
+    """Return what tells a file from another in its place: its size, and hashes of its ends.
+
+    Parameters
+    ----------
+    path
+        The file.
+    may_grow
+        Whether records can be appended to such a file: then its last bytes say nothing.
+
+    """
+    size = Path(path).stat().st_size
+    head_bytes = min(size, _END_BYTES)
+    found = {"size": size, "head_bytes": head_bytes, "head": _hash(path, 0, head_bytes)}
+    return found if may_grow else {**found, "tail": _hash(path, size - head_bytes, head_bytes)}
 
 
 def check_unchanged(path: str, saved: Mapping[str, Any], may_grow: bool) -> None:
-    """Raise `GapError` unless the file is the one that a position was saved for.
+    """Raise `GapError` unless the file is the one that a position was saved for, or that one grown.
 
     Parameters
     ----------
@@ -97,13 +106,19 @@ def check_unchanged(path: str, saved: Mapping[str, Any], may_grow: bool) -> None
         Whether records can be appended to such a file; one with a footer can only be replaced.
 
     """
-    with Path(path).open("rb") as file:
-        head = file.read(saved["head_bytes"])
-        size = os.fstat(file.fileno()).st_size
+    size, count = Path(path).stat().st_size, saved["head_bytes"]
     if size < saved["size"] or (size > saved["size"] and not may_grow):
         finding = f"{size} bytes where {saved['size']} were"
-    elif hashlib.sha256(head).hexdigest() != saved["head"]:
-        finding = f"other contents in its first {saved['head_bytes']} bytes"
+    elif _hash(path, 0, count) != saved["head"]:
+        finding = f"other contents in its first {count} bytes"
+    elif "tail" in saved and _hash(path, saved["size"] - count, count) != saved["tail"]:
+        finding = f"other contents in its last {count} bytes"
     else:
         return
     raise GapError(f"{path}: file changed under the saved position, got {finding}; restore the file or start afresh")
+
+
+def _hash(path: str, start: int, count: int) -> str:
+    with Path(path).open("rb") as file:
+        file.seek(start)
+        return hashlib.sha256(file.read(count)).hexdigest()

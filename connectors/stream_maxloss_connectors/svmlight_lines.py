@@ -18,6 +18,7 @@ __all__ = ["SvmlightDecoder"]
 
 _QID = 2147483648  # no feature can be called so: it is the first whole number that is no int32
 _BLANKS = bytes.maketrans(b"\r\t", b"  ")
+_AS_TABLE = bytes.maketrans(b" :", b"\n,")
 
 
 class SvmlightDecoder(LineDecoder):
@@ -51,7 +52,7 @@ class SvmlightDecoder(LineDecoder):
     def infer(self, block: bytes) -> pa.Schema:
         """Return the columns: `target` and `features`, and `qid` if a record has one."""
         fields = [("target", pa.float64()), ("features", pa.map_(pa.int32(), pa.float64()))]
-        if re.search(rb"(?m)^[^#\n]*?[ \t]qid:", block):
+        if b"qid:" in block and re.search(rb"(?m)^[^#\n]*?[ \t]qid:", block):
             fields.append(("qid", pa.int64()))
         return pa.schema(fields)
 
@@ -162,10 +163,12 @@ class _Features:
 def _read_pairs(piece: bytes) -> tuple[pa.Array, pa.Array]:
     """Return the index, or null for a target, and the value of every token."""
     text = _tidy(piece)
-    if b"," in text or b"%d:" % _QID in piece:
-        raise pa.ArrowInvalid("unexpected comma")
+    if b"," in text or (b"%d:" % _QID) in text:
+        raise pa.ArrowInvalid("unexpected comma or number")
+    if b"q" in text:
+        text = text.replace(b" qid:", b" %d:" % _QID)
     # A comma before each target, and a line for each token: target -> ",target", index:value -> "index,value".
-    table = b"," + text.replace(b"\n", b"\n,").replace(b" ", b"\n").replace(b":", b",")
+    table = b"," + text.replace(b"\n", b"\n,").translate(_AS_TABLE)
     pairs = arrow_csv.read_csv(
         pa.BufferReader(table),
         arrow_csv.ReadOptions(column_names=["key", "value"], use_threads=False, block_size=len(table) + 1),
@@ -181,14 +184,12 @@ def _tidy(piece: bytes) -> bytes:
     """Return the records without comments, blank lines and all but single spaces between tokens."""
     if b"#" in piece:
         piece = re.sub(rb"#[^\n]*", b"", piece)
-    if b"\r" in piece or b"\t" in piece:
+    if b"\t" in piece or b"\r" in piece:
         piece = piece.translate(_BLANKS)
-    if b"  " in piece:
-        piece = re.sub(rb" {2,}", b" ", piece)
-    piece = piece.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
-    if b"\n\n" in piece:
-        piece = re.sub(rb"\n{2,}", b"\n", piece)
-    return piece.replace(b" qid:", b" %d:" % _QID)
+    blank = np.frombuffer(piece, np.uint8) <= ord(" ")
+    if (blank[1:] & blank[:-1]).any():
+        piece = re.sub(rb" *\n[ \n]*", b"\n", re.sub(rb" {2,}", b" ", piece))
+    return piece.strip(b" \n")
 
 
 def _is_number(text: bytes) -> bool:

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stream_maxloss.errors import GapError, MissingExtraError, SourceError
+from stream_maxloss_connectors.base import Source
+from stream_maxloss_connectors.open import make_decoder, open_source, split_suffix
+
+
+def numbers(source: Source) -> list[float]:
+    with source:
+        source.open()
+        found: list[float] = []
+        while not source.exhausted:
+            batch = source.next_batch(10, 1.0)
+            found += [] if batch is None else batch.records["n"].to_pylist()
+        return found
+
+
+def csv(path: Path, *values: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("n\n" + "".join(f"{value}\n" for value in values))
+    return path
+
+
+def test_files_come_in_the_order_given_and_those_of_a_glob_in_the_order_of_names(tmp_path: Path) -> None:
+    b, a, c = csv(tmp_path / "b.csv", 2), csv(tmp_path / "a.csv", 1), csv(tmp_path / "deep" / "c.csv", 3)
+    (tmp_path / ".hidden.csv").write_text("n\n9\n")
+    (tmp_path / "_bookkeeping.csv").write_text("n\n9\n")
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert numbers(open_source([b, a])) == [2.0, 1.0]
+    assert numbers(open_source(tmp_path)) == [1.0, 2.0]
+    assert numbers(open_source(str(tmp_path / "*.csv"))) == [9.0, 1.0, 2.0]
+    assert numbers(open_source(str(tmp_path / "**" / "[abc].csv"))) == [1.0, 2.0, 3.0]
+    assert numbers(open_source([c, tmp_path])) == [3.0, 1.0, 2.0]
+    assert numbers(open_source(f"file://{c}")) == [3.0]
+    assert open_source([c, tmp_path]).partitions() == [str(c), str(a), str(b)]
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path: Path) -> None:
+    path = csv(tmp_path / "day[1].csv", 5)
+    csv(tmp_path / "day1.csv", 6)
+    assert numbers(open_source(path)) == [5.0]
+
+
+def test_empty_files_among_others_hold_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"")
+    csv(tmp_path / "b.csv", 1)
+    (tmp_path / "c.csv").write_bytes(b"")
+    assert numbers(open_source(tmp_path)) == [1.0]
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "missing": ("none.csv", r"none.csv: file must exist, got no such file; check the path, or follow it"),
+    "no match": ("*.none", r"\*.none: glob must match a file, got none"),
+    "empty directory": ("hollow", r"hollow: directory must hold data files, got none that end in .csv"),
+    "unknown ending": ("day.xyz", r"day.xyz: name must end in one of .csv"),
+    "json": ("day.json", r"day.json: name must end in one of .csv"),
+    "packed Parquet": ("day.parquet.gz", r"day.parquet.gz: parquet must not be compressed as a whole; unpack it"),
+    "mixed": ("mixed", r"files must be of one format, got .*a.csv \(csv\) and .*b.jsonl \(jsonl\)"),
+    "scheme": ("s3://bucket/day.csv", r"s3://bucket/day.csv: scheme must be a path, file:// or kafka://, got 's3'"),
+    "no format": ("-", r"-: name must end in one of .* or give the format"),
+}
+
+
+@pytest.mark.parametrize(("uri", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_opened_is_named_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("day.xyz", "day.json", "day.parquet.gz"):
+        Path(name).write_bytes(b"x")
+    Path("hollow").mkdir()
+    csv(Path("mixed/a.csv"), 1)
+    Path("mixed/b.jsonl").write_text('{"n":1}\n')
+    with pytest.raises(SourceError, match=message):
+        open_source(uri)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    path = csv(tmp_path / "day.csv", 1)
+    path.chmod(0)
+    with pytest.raises(SourceError, match=r"day.csv: file must be readable, got Permission denied"):
+        open_source(path)
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("day.csv")
+        with pytest.raises(SourceError, match=r"day.csv: file must be readable, got No such device or address"):
+            open_source("day.csv")
+
+
+def test_a_dangling_link_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.symlink_to(tmp_path / "gone.csv")
+    with pytest.raises(SourceError, match=r"day.csv: file must be readable, got No such file or directory"):
+        open_source(path)
+
+
+ARGUMENTS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "format": ({"format": "xml"}, ValueError, "format must be 'auto' or one of .*, got 'xml'"),
+    "option": ({"delimeter": ";"}, TypeError, "options for csv must be among delimiter, .*, got 'delimeter'"),
+    "block": ({"block_bytes": 0}, ValueError, "block_bytes must be positive, got 0"),
+    "threads": ({"threads": 0}, ValueError, "threads must be positive, got 0"),
+}
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_wrong_arguments_are_refused(
+    tmp_path: Path, options: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        open_source(csv(tmp_path / "day.csv", 1), **options)
+
+
+def test_a_file_given_twice_is_refused(tmp_path: Path) -> None:
+    path = csv(tmp_path / "day.csv", 1)
+    with pytest.raises(ValueError, match="each file must be given once"):
+        open_source([path, path])
+    with pytest.raises(ValueError, match="paths must name a file, got none"):
+        open_source([])
+
+
+def test_reading_before_opening_is_refused(tmp_path: Path) -> None:
+    source = open_source(csv(tmp_path / "day.csv", 1))
+    with pytest.raises(ValueError, match="the source must be opened before it is read"):
+        source.next_batch(1, 1.0)
+    source.open()
+    with pytest.raises(ValueError, match="max_rows must be at least 1, got 0"):
+        source.next_batch(0, 1.0)
+    source.close()
+
+
+def test_a_position_in_a_file_that_is_not_read_any_more_is_a_gap(tmp_path: Path) -> None:
+    a, b = csv(tmp_path / "a.csv", 1, 2), csv(tmp_path / "b.csv", 3, 4)
+    with open_source([a, b]) as source:
+        source.open()
+        source.next_batch(1, 1.0)
+        early = source.position()
+        source.next_batch(1, 1.0)
+        source.next_batch(1, 1.0)
+        late = source.position()
+    with pytest.raises(GapError, match=r"a.csv: file must be among those to read, since a position in it was saved"):
+        open_source(b).open(early)
+    a.unlink()
+    # What was read to the end may go.
+    source = open_source(b)
+    source.open(late)
+    batch = source.next_batch(9, 1.0)
+    assert batch is not None
+    assert batch.records["n"].to_pylist() == [4.0]
+
+
+def test_a_missing_kafka_client_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    missing = "confluent_kafka"
+    with pytest.raises(MissingExtraError, match=r"pip install 'stream-maxloss\[kafka\]'"):
+        open_source("kafka://127.0.0.1:9/topic")
+    missing = "something_else"
+    with pytest.raises(ModuleNotFoundError, match="something_else"):
+        open_source("kafka://127.0.0.1:9/topic")
+
+
+def test_kafka_and_followed_files_are_handed_on_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def record(*args: Any, **options: Any) -> None:
+        calls.append((*args, {name: value for name, value in options.items() if name != "bad_records"}))
+
+    modules = SimpleNamespace(KafkaSource=SimpleNamespace(from_uri=record), FollowedSource=record)
+    monkeypatch.setattr(importlib, "import_module", lambda name: modules)
+    open_source("kafka://host:9092/topic?format=csv", group="g")
+    open_source("kafka://host:9092/topic", format="json", columns=["n"])
+    open_source("missing.csv", follow=True, delimiter=";")
+    assert calls == [
+        ("kafka://host:9092/topic?format=csv", {"group": "g"}),
+        ("kafka://host:9092/topic", {"format": "json", "columns": ["n"]}),
+        ("missing.csv", {"format": "auto", "schema": None, "columns": None, "delimiter": ";"}),
+    ]
+
+
+def test_parquet_is_not_read_from_a_pipe() -> None:
+    with pytest.raises(SourceError, match="-: Parquet must be read from a file"):
+        open_source("-", format="parquet").open()
+
+
+SUFFIXES = {
+    "a.csv": ("csv", None),
+    "A.CSV.GZ": ("csv", "gzip"),
+    "x.y/a.jsonl.zst": ("jsonl", "zstd"),
+    "a.gz": (None, "gzip"),
+    "a": (None, None),
+    "a.libsvm": ("svmlight", None),
+    "a.feather": ("arrow", None),
+}
+
+
+@pytest.mark.parametrize(("path", "expected"), SUFFIXES.items())
+def test_the_ending_tells_format_and_compression(path: str, expected: tuple[str | None, str | None]) -> None:
+    assert split_suffix(path) == expected
+
+
+def test_a_given_format_wins_over_the_ending(tmp_path: Path) -> None:
+    path = tmp_path / "day.txt"
+    path.write_text('{"n": 1}\n')
+    assert numbers(open_source(path, format="jsonl")) == [1.0]
+    pq.write_table(pa.table({"n": [2.0]}), tmp_path / "day.csv")
+    assert numbers(open_source(tmp_path / "day.csv", format="parquet")) == [2.0]
+    with pytest.raises(SourceError, match="file must be text, got Parquet; read it as that"):
+        numbers(open_source(tmp_path / "day.csv"))
+
+
+def test_a_decoder_is_made_by_name() -> None:
+    assert getattr(make_decoder("tsv"), "delimiter", None) == "\t"
+    with pytest.raises(ValueError, match="kind must be one of csv, tsv, jsonl, svmlight, got 'xml'"):
+        make_decoder("xml")
