@@ -179,8 +179,9 @@ class GrowingIpc(GrowingReader):
             raise SourceError(f"{self.name}@{self._offset}: batch cannot be read: {error}") from error
 
     def _remember_start(self, message: _Message) -> None:
-        if message.start == self._start:
-            stop = min(message.end, message.start + FINGERPRINT_BYTES)
+        if self.file.identity.prefix_bytes <= self._start:
+            # So far the schema alone was known, which other files have too.
+            stop = min(message.end, self._start + FINGERPRINT_BYTES)
             self.file.remember_prefix(self.file.read_at(0, stop))
 
     def _message_at(self, place: int) -> _Message | None:

@@ -193,7 +193,7 @@ class TrackedPath:
 
     def _finish_copies_of(self, identity: FileIdentity, at: Mapping[str, Any]) -> None:
         """Pass over copies of a file that was cut: what was read of it would come twice."""
-        if at["offset"] == at["start"] and not at.get("row"):
+        if _is_untouched(at):
             # Nothing but a header was read, which other files have too; a copy can only bring what was missed.
             return
         copies = [path for path in rotated_names(self.path) if identity.starts_like(path)]
@@ -227,9 +227,10 @@ class TrackedPath:
     def _find_again(self, saved: Mapping[str, Any]) -> None:
         identity, offset = FileIdentity.from_json(saved["file"]), saved["at"]["offset"]
         found = find_file(identity, [self.path, Path(saved["path"])])
-        if identity.prefix_bytes <= saved["at"]["start"] and found in (None, self.path, *rotated_names(self.path)):
-            # No record was known in it, so it is not known by more than its inode, which another file may have by now.
-            # If it still is one of the generations it will be read in its turn.
+        no_record_known = _is_untouched(saved["at"]) and identity.prefix_bytes <= saved["at"]["start"]
+        if no_record_known and found in (None, self.path, *rotated_names(self.path)):
+            # It is known by little more than its inode, which another file may have by now. If it still is one of the
+            # generations it will be read in its turn.
             return
         if found is None:
             self._gap(f"the file that was read up to byte {offset} is gone, and whatever was written to it since")
@@ -282,6 +283,10 @@ def identity_of(path: Path) -> FileIdentity:
         return file.identity
     finally:
         file.close()
+
+
+def _is_untouched(at: Mapping[str, Any]) -> bool:
+    return at["offset"] == at["start"] and not at.get("row")
 
 
 def _warn(message: str) -> None:
