@@ -139,7 +139,7 @@ class GrowingIpc(GrowingReader):
         data = self.file.read_at(message.start, message.end - message.start)
         if len(data) < message.end - message.start:
             return False
-        self._offset, self._next = message.start, message.end
+        self._offset = message.start
         if message.kind == _RECORDS:
             self._feed.give(data)
             self._records = self._decode()
@@ -147,6 +147,7 @@ class GrowingIpc(GrowingReader):
         else:
             self._keep(message, data)
             self._offset = message.end
+        self._next = message.end
         return True
 
     def _address(self, place: int, first: int, row: int) -> str:

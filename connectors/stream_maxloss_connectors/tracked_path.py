@@ -18,6 +18,7 @@ from stream_maxloss_connectors.file_identity import (
     FileIdentity,
     OpenedFile,
     find_file,
+    is_rotated_name,
     rotated_names,
 )
 from stream_maxloss_connectors.growing_reader import GrowingReader, Rows
@@ -122,7 +123,7 @@ class TrackedPath:
 
     def knows(self, path: Path) -> bool:
         """Tell whether the file at another path is read, or was read, as a generation of this one."""
-        if path in rotated_names(self.path):
+        if path.parent == self.path.parent and is_rotated_name(self.path.name, path.name):
             return True
         if self._reader is not None and self._reader.file.stands_at(path):
             return True

@@ -614,3 +614,55 @@ def test_reader_killed_again_and_again_while_the_file_rotates_sees_every_row_onc
         write_some()
     assert subprocess.run(command, env=environment, timeout=120, check=False).returncode == 0
     assert json.loads(checkpoint.read_text())["seen"] == list(range(1, last + 1))
+
+
+def test_partitions_share_the_schema_that_came_first(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"n": 1, "s": "x"}\n')
+    (tmp_path / "b.jsonl").write_bytes(b'{"s": "y", "n": 2}\n')
+    source = follow([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    batches = [source.next_batch(10, 0.0) for _ in range(2)]
+    assert batches[0].records.schema == batches[1].records.schema
+    assert {batch.partition for batch in batches} == {str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")}
+
+
+def test_busy_path_does_not_hide_another(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(lines(*range(100)))
+    (tmp_path / "b.jsonl").write_bytes(lines(1000))
+    source = follow([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert {source.next_batch(1, 0.0).partition for _ in range(2)} == set(source.partitions())
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_columns_are_selected_and_a_missing_one_is_named(tmp_path, ending):
+    path = tmp_path / f"live.{ending}"
+    path.write_bytes(b"a,b,c\n1,2,3\n" if ending == "csv" else b'{"a": 1, "b": 2, "c": 3}\n')
+    assert drain(follow(path, columns=["c", "a"])) == [{"c": 3.0, "a": 1.0}]
+    with pytest.raises(SourceError, match=r"column must be one of the source's, got 'd'"):
+        drain(follow(path, columns=["d"]))
+
+
+def test_new_generation_without_a_known_column_is_refused(tmp_path):
+    path = tmp_path / "live.arrows"
+    write_ipc(path, [1])
+    source = follow(path)
+    assert numbers(source) == [1]
+    path.rename(tmp_path / "live.arrows.1")
+    path.write_bytes(pa.schema([("other", pa.int64())]).serialize())
+    with pytest.raises(SourceError, match=r"live.arrows: column must be one of the source's, got 'n'"):
+        source.next_batch(1, 0.0)
+
+
+def test_damaged_ipc_message_is_named_by_its_byte(tmp_path):
+    path = tmp_path / "live.arrows"
+    write_ipc(path, [1])
+    size = path.stat().st_size
+    append(path, b"garbage!")
+    source = follow(path)
+    assert numbers_until_error(source) == [1]
+    with pytest.raises(SourceError, match=rf"live.arrows@{size}: an Arrow IPC message must start here, got b'gar"):
+        source.next_batch(1, 0.0)
+
+
+def numbers_until_error(source):
+    batch = source.next_batch(100, 0.0)
+    return [int(n) for n in batch.records.column("n").to_pylist()]
