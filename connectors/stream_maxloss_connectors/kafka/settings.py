@@ -81,7 +81,7 @@ def consumer_settings(servers: str, settings: Mapping[str, str]) -> dict[str, st
     defaults = {
         # A group is required by the client; nothing is committed to it unless the user names his own.
         "group.id": "stream-maxloss",
-        # The default lets 64 MB a partition pile up in the client before anything is asked for.
+        # A message in the client's queue takes several times its own size, and the default is 64 MB of messages.
         "queued.max.messages.kbytes": "32768",
         # Without this a full local queue pauses fetching for a second.
         "fetch.queue.backoff.ms": "50",

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,17 @@ from stream_maxloss_connectors.payloads.formats import make_decoder
 
 __all__ = ["KafkaSource"]
 
-_URI_OPTIONS = ("format", "group", "on_gap", "partitions", "start", "until_eof")
+_URI_OPTIONS = (
+    "avro_schema",
+    "column_names",
+    "format",
+    "group",
+    "headers",
+    "on_gap",
+    "partitions",
+    "start",
+    "until_eof",
+)
 
 
 class KafkaSource(Source):
@@ -148,7 +159,16 @@ class KafkaSource(Source):
     def from_uri(cls, uri: str, **options: Any) -> KafkaSource:
         """Make a source from `kafka://host:port[,host:port]/topic?partitions=0-3&format=json`.
 
-        The address may also carry `start`, `until_eof`, `on_gap` and `group`; a keyword given here wins.
+        The address may also carry `start`, `until_eof`, `on_gap` and `group`, `column_names` and `headers` separated by
+        commas, and in `avro_schema` the path of a schema file. A keyword given here wins.
+
+        Raises
+        ------
+        ValueError
+            If the address or an option is malformed.
+        SourceError
+            If the schema file cannot be read.
+
         """
         address = parse_uri(uri, _URI_OPTIONS)
         found: dict[str, Any] = dict(address.options)
@@ -156,6 +176,11 @@ class KafkaSource(Source):
             found["partitions"] = parse_partitions(found["partitions"])
         if "until_eof" in found:
             found["until_eof"] = found["until_eof"].lower() in ("", "1", "true", "yes")
+        for name in ("column_names", "headers"):
+            if name in found:
+                found[name] = found[name].split(",")
+        if "avro_schema" in found:
+            found["avro_schema"] = _read_schema(found["avro_schema"])
         return cls(address.servers, address.topic, **{**found, **options})
 
     def partitions(self) -> list[str]:
@@ -310,3 +335,10 @@ class KafkaSource(Source):
 
     def __repr__(self) -> str:
         return f"KafkaSource({self._settings['bootstrap.servers']!r}, {self.topic!r})"
+
+
+def _read_schema(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: the Avro schema cannot be read ({error})") from error
