@@ -26,6 +26,7 @@ ALL, SUB_SAMPLE, RESERVOIR, CLASS_QUOTA = range(4)
 OLDEST, NEWEST, COUNT = range(3)
 
 Integers = NDArray[np.int64]
+NO_LABEL = np.zeros(1, dtype=np.int64)
 
 
 class Admission:
@@ -223,13 +224,10 @@ class Gate:
 
     def settle(self, label: Hashable) -> int:
         """Give the slot that a row takes, or -1 if it does not enter."""
-        if self.counts[KIND] == ALL:
-            slot = int(self.counts[ADMITTED]) % int(self.counts[CAPACITY])
-            self.counts[SEEN] += 1
-            self.counts[ADMITTED] += 1
-            self.counts[HELD] = max(self.counts[HELD], slot + 1)
-            return slot
-        return int(self.settle_many([label])[0])
+        codes = np.array([self._code(label)], dtype=np.int64) if self.by_label else NO_LABEL
+        slot = np.empty(1, dtype=np.int64)
+        _settle(self.counts, self.rate, self.generator, self.table, self.following, codes, slot)
+        return int(slot[0])
 
     def settle_many(self, labels: Any) -> Integers:
         """Give the slots of several rows in order, -1 for those that do not enter."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, linear_model
+from river import base, compose, linear_model
 
 from stream_maxloss.focus import kernels
 from stream_maxloss.focus.admission import Admission
@@ -170,7 +170,9 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
         return self.loss
 
     def _make_native(self) -> NativeReplay | None:
-        if not isinstance(self.classifier, LinearClassifier) or callable(self.loss):
+        # To River a pipeline is an instance of what its last step is.
+        ours = isinstance(self.classifier, LinearClassifier) and not isinstance(self.classifier, compose.Pipeline)
+        if not ours or callable(self.loss):
             return None
         codes = {"auto": kernels.SURROGATE, "probability": kernels.PROBABILITY, "zero-one": kernels.ZERO_ONE}
         output = {"last": kernels.LAST, "average": kernels.AVERAGE, "majority": kernels.MAJORITY}[self.output]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from stream_maxloss.focus.admission import Admission
-from stream_maxloss.focus.game import Game, part_of, replay_step
+from stream_maxloss.focus.game import Game, check_count, part_of, replay_step
 from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.slack import Slack
@@ -88,6 +88,7 @@ class Focused(base.Wrapper):
             raise ValueError(
                 f"output must be one of {listed}, got {self.output!r}; 'last' predicts with the learner itself"
             )
+        check_count("snapshots", self.snapshots, 1, "it is the number of copies of the learner to keep")
         kept = self.snapshots if self.output != "last" else 0
         self._game = Game(
             self.window,

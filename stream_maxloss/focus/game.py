@@ -91,7 +91,6 @@ class Game:
         check_count("window", window, 1, "it is the number of rows to keep")
         if replays is not None:
             check_count("replays", replays, 0, "leave it None for about log2(window)")
-        check_count("snapshots", snapshots, 0, "it is the number of copies of the learner to keep")
         if span not in ("history", "window"):
             raise ValueError(f"span must be 'history' or 'window', got {span!r}; it says which rounds may be kept")
         # One seed for all parts, also where the user gave none.

@@ -7,7 +7,7 @@ the two speeds play the same game with the same draws.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,29 @@ from stream_maxloss.focus.player import SIZE, player_admit, player_draw, player_
 from stream_maxloss.focus.slack import KIND, slack_of, slack_release, slack_step
 from stream_maxloss.focus.snapshots import COUNT, STORED, snapshot_place
 from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns, step_dense, step_sparse
-from stream_maxloss.linear.memory import RULE, WINNOW, Floats
+from stream_maxloss.linear.kernels import (
+    adapt,
+    commit,
+    count,
+    finish,
+    learn_dense,
+    learn_sparse,
+    plan,
+    present_columns,
+    step_dense,
+    step_sparse,
+)
+from stream_maxloss.linear.memory import (
+    AVERAGED,
+    INTERCEPT,
+    LLM,
+    NEEDS_NORM,
+    RULE,
+    SCALE_SUM,
+    WARMUP,
+    WINNOW,
+    Floats,
+)
 from stream_maxloss.linear.passes import run_sparse_row, score_cleaned, split
 from stream_maxloss.linear.rules import game_loss, logistic
 from stream_maxloss.linear.scoring import (
@@ -30,6 +51,8 @@ from stream_maxloss.linear.scoring import (
     fault,
     score_dense,
     score_sparse,
+    square_dense,
+    square_sparse,
 )
 
 __all__ = ["GameArrays", "RowArrays", "learn_batch", "output_score", "replay_row"]
@@ -64,6 +87,9 @@ class GameArrays(NamedTuple):
     replayed: NDArray[np.int32]
     setup: NDArray[np.float64]
     spread: NDArray[np.float64]
+
+
+GAME_ARRAYS = len(GameArrays._fields)
 
 
 class RowArrays(NamedTuple):
@@ -174,20 +200,128 @@ def widen_spread(spread: Floats, target: float) -> None:
 @compiled
 def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
     """Play the rounds that follow an arrival; give 0 or a fault."""
-    h, _, v, u = split(memory)
-    if game.game[SIZE] == 0.0:
+    rounds = int(game.setup[REPLAYS])
+    if game.game[SIZE] == 0.0 or rounds == 0:
         return 0
-    for _ in range(int(game.setup[REPLAYS])):
-        if not play_round(memory, h, v, u, game, window):
-            return fault(OVERFLOW, 0)
-    return 0
+    h, _, v, u = split(memory)
+    if h[RULE] >= WINNOW:
+        for _ in range(rounds):
+            if not play_round(memory, h, v, u, game, window):
+                return fault(OVERFLOW, 0)
+        return 0
+    finite = replay_plain(
+        memory,
+        rounds,
+        game.nodes,
+        game.starts,
+        game.game,
+        game.generator,
+        game.book,
+        game.slack,
+        game.heap,
+        game.where,
+        game.plan,
+        game.plan_generator,
+        game.copies,
+        game.replayed,
+        game.setup,
+        game.spread,
+        window.matrix,
+        window.columns,
+        window.values,
+        window.first,
+        window.lengths,
+        window.targets,
+        window.weights,
+    )
+    return 0 if finite else fault(OVERFLOW, 0)
+
+
+@compiled
+def replay_plain(
+    memory: Floats,
+    rounds: int,
+    nodes: Floats,
+    starts: NDArray[np.int64],
+    game: Floats,
+    generator: NDArray[np.uint64],
+    book: Floats,
+    slack: Floats,
+    heap: NDArray[np.int32],
+    where: NDArray[np.int32],
+    schedule: Floats,
+    schedule_generator: NDArray[np.uint64],
+    copies: Floats,
+    replayed: NDArray[np.int32],
+    setup: Floats,
+    spread: Floats,
+    matrix: Floats,
+    columns: NDArray[np.int32],
+    values: Floats,
+    firsts: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+    targets: Floats,
+    weights: Floats,
+) -> bool:
+    """Play rounds with an additive rule; give False if the learner has diverged.
+
+    It is `play_round` and the learner's step written out, as in `linear.passes.run_plain`: handing arrays to functions
+    that are not merged into one costs three times as much as the round itself.
+    """
+    h, _, v, u = split(memory)
+    dense = matrix.shape[1] > 0
+    for _ in range(rounds):
+        slot, probability = player_draw(nodes, starts, game, generator)
+        length = lengths[slot]
+        first = 0 if dense else firsts[slot]
+        if schedule[COUNT] > 0.0:
+            place = snapshot_place(schedule, schedule_generator)
+            if place >= 0:
+                copies[place, :] = memory
+        norm = 0.0
+        if dense:
+            total = dot_dense(v, matrix, slot, length)
+            if h[NEEDS_NORM] != 0.0:
+                norm = square_dense(matrix, slot, length) + h[INTERCEPT]
+        else:
+            total = dot_sparse(v, columns, first, values, first, length)
+            if h[NEEDS_NORM] != 0.0:
+                norm = square_sparse(values, first, length) + h[INTERCEPT]
+        score = combine(h, total)
+        if not math.isfinite(score):
+            return False
+        target = targets[slot]
+        loss = loss_seen(setup, spread, h, score, target)
+        count(h, score, target)
+        shrink, coefficient = plan(h, score, target, weights[slot], norm)
+        delta = commit(h, shrink, coefficient, score, norm)
+        if coefficient != 0.0:
+            correction = h[SCALE_SUM] * delta if h[AVERAGED] != 0.0 else 0.0
+            if dense:
+                for j in range(length):
+                    v[j] += delta * matrix[slot, j]
+                if correction != 0.0:
+                    for j in range(length):
+                        u[j] += correction * matrix[slot, j]
+            else:
+                for k in range(first, first + length):
+                    v[columns[k]] += delta * values[k]
+                    if correction != 0.0:
+                        u[columns[k]] += correction * values[k]
+        finish(h, v)
+        if h[RULE] == LLM or h[WARMUP] > 0.0:
+            adapt(memory, h, score, target)
+        if book[KIND] != 0.0:
+            loss -= slack_of(book, slack, slot)
+            slack_step(book, slack, heap, where, slot)
+        player_update(nodes, starts, game, slot, probability, loss)
+        replayed[slot] += 1
+    return True
 
 
 @compiled
 def replay_row(
     memory: Floats,
-    game: GameArrays,
-    window: WindowArrays,
     slot: int,
     arrival: int,
     columns: NDArray[np.int64],
@@ -195,11 +329,14 @@ def replay_row(
     length: int,
     target: float,
     weight: float,
+    *arrays: Any,
 ) -> int:
     """Let one row that was just learned enter, then replay; give 0 or a fault.
 
-    The row is the first `length` values of `row`, in the first columns if `columns` is empty.
+    The row is the first `length` values of `row`, in the first columns if `columns` is empty. `arrays` are those of a
+    `GameArrays`, then those of a `WindowArrays`: one by one they cross from Python twice as fast.
     """
+    game, window = GameArrays(*arrays[:GAME_ARRAYS]), WindowArrays(*arrays[GAME_ARRAYS:])
     widen_spread(game.spread, target)
     if slot >= 0:
         enter(game, window, slot, arrival, target, weight)

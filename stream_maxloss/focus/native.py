@@ -60,12 +60,22 @@ class NativeReplay:
         self._setup = np.array([game.replays, loss, output, scale, low, high], dtype=np.float64)
         self._spread = np.zeros(3)
         self._copies = np.zeros((int(game.schedule.plan[0]), len(model.memory)))
+        self._bundle: GameArrays | None = None
         # Winnow counts the columns it has seen, so it must know which values of a row were absent.
         self._counts_columns = model.memory[layout.RULE] >= layout.WINNOW
 
     def _arrays(self) -> GameArrays:
         if self._copies.shape[1] != len(self.model.memory):
             self._grow_copies()
+        if self._bundle is None or self._bundle.copies is not self._copies:
+            self._bundle = self._make_bundle()
+        return self._bundle
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pickled apart, the bundle's arrays would be copies of the game's.
+        return {**self.__dict__, "_bundle": None}
+
+    def _make_bundle(self) -> GameArrays:
         game = self.game
         return GameArrays(
             game.player.tree.nodes,
@@ -111,15 +121,15 @@ class NativeReplay:
         self.window.reserve(len(model.features), 1, length, game.size)
         status = kernels.replay_row(
             model.memory,
-            self._arrays(),
-            self.window.arrays,
             slot,
             game.gate.seen,
             columns,
             row,
             length,
             target,
-            w,
+            float(w),
+            *self._arrays(),
+            *self.window.arrays,
         )
         if status != 0:
             raise diverged()

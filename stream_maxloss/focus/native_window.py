@@ -165,9 +165,11 @@ class NativeWindow:
             Number of rows held now.
 
         """
-        self._seen += rows, entries
         # Columns 0 would look like packed entries.
         width = max(width, 1)
+        if width <= ALWAYS_DENSE and width <= self.arrays.matrix.shape[1]:
+            return
+        self._seen += rows, entries
         if not self.sparse and width > ALWAYS_DENSE and 3 * self._seen[1] < width * self._seen[0]:
             self._pack(size)
         if self.sparse:

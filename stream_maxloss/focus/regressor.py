@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, linear_model, preprocessing
+from river import base, compose, linear_model, preprocessing
 
 from stream_maxloss.focus import kernels
 from stream_maxloss.focus.admission import Admission
@@ -144,7 +144,9 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
 
     def _make_native(self) -> NativeReplay | None:
         learner = self.regressor
-        if not isinstance(learner, AbsoluteOGD) or callable(self.loss):
+        # To River a pipeline is an instance of what its last step is.
+        ours = isinstance(learner, AbsoluteOGD) and not isinstance(learner, compose.Pipeline)
+        if not ours or callable(self.loss):
             return None
         output = kernels.AVERAGE if self.output == "average" else kernels.LAST
         ranged = math.isfinite(learner.high - learner.low) and self.scale is None

@@ -23,6 +23,7 @@ from stream_maxloss.linear import (
     MarginPursuit,
     Pegasos,
     Perceptron,
+    Scaler,
     Winnow,
 )
 from stream_maxloss.linear.memory import HEADER
@@ -407,3 +408,29 @@ def test_a_function_as_loss_takes_the_slow_way():
     focused = FocusedClassifier(HingeOGD(), loss=lambda y, p: 1 - p[y], window=10)
     focused.learn_one({"a": 1.0}, True)
     assert focused._native is None
+
+
+@pytest.mark.parametrize("output", ["last", "average"])
+def test_a_scaler_before_it_gives_the_pipeline_s_scores_at_both_speeds(output):
+    frame, labels = numbers(rows=700)
+    text = frame.assign(kind=np.random.default_rng(6).choice(["a", "b"], size=len(frame)))
+    for data in (frame, text, sparse_numbers(rows=400)[0]):
+        settings = SETTINGS | {"output": output, "snapshots": 3}
+        one, many = (Scaler() | FocusedClassifier(HingeOGD(), **settings) for _ in range(2))
+        expected = []
+        for x, y in zip(as_dicts(data), labels[: len(data)], strict=True):
+            expected.append(one.predict_proba_one(x)[True])
+            one.learn_one(x, y)
+        scores = []
+        for start in range(0, len(data), 300):
+            part = slice(start, start + 300)
+            scores.extend(many._learn_scored(data.iloc[part], labels[: len(data)].iloc[part]))
+        np.testing.assert_allclose(1 / (1 + np.exp(-np.array(scores))), expected, rtol=1e-9, atol=1e-12)
+        first, second = (model["FocusedClassifier"]._game for model in (one, many))
+        assert first.player.generator.tolist() == second.player.generator.tolist()
+        np.testing.assert_allclose(first.player.weights(), second.player.weights(), rtol=1e-9)
+
+
+def test_a_pipeline_of_ours_takes_the_slow_way():
+    for focused in (FocusedClassifier(Scaler() | HingeOGD()), FocusedRegressor(Scaler() | AbsoluteOGD())):
+        assert focused._native is None

@@ -6,6 +6,7 @@ import pytest
 from river import checks, linear_model, multiclass, naive_bayes, preprocessing, tree
 
 from stream_maxloss.focus import ClassQuota, FocusedClassifier, FocusedRegressor, Reservoir, Slack, SubSample
+from stream_maxloss.linear import LLD, AbsoluteOGD, BalancedWinnow, HingeOGD, Perceptron, Scaler
 
 settings = {"window": 60, "replays": 2}
 
@@ -28,6 +29,13 @@ ESTIMATORS = {
         linear_model.LogisticRegression(), slack=1.0, share=0.01, admission=ClassQuota(), **settings
     ),
     "nested": FocusedClassifier(FocusedClassifier(linear_model.LogisticRegression(), **settings), **settings),
+    "ours": FocusedClassifier(HingeOGD(), **settings),
+    "ours-average": FocusedClassifier(HingeOGD(averaged=True), output="average", snapshots=3, slack=1.0, **settings),
+    "ours-majority": FocusedClassifier(Perceptron(), output="majority", snapshots=3, share=0.01, **settings),
+    "ours-multiplicative": FocusedClassifier(BalancedWinnow(), admission="quota", **settings),
+    "ours-scaled-inside": FocusedClassifier(Scaler() | LLD(), **settings),
+    "ours-one-vs-rest": FocusedClassifier(multiclass.OneVsRestClassifier(HingeOGD()), **settings),
+    "ours-regressor": FocusedRegressor(AbsoluteOGD(), output="average", snapshots=3, **settings),
     "regressor": FocusedRegressor(preprocessing.StandardScaler() | linear_model.LinearRegression(), **settings),
     "tree-regressor": FocusedRegressor(tree.HoeffdingTreeRegressor(grace_period=20), **settings),
     "robust-regressor": FocusedRegressor(
