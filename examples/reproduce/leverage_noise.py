@@ -67,8 +67,8 @@ def main() -> None:
         f"""
 1,000 training rows from N(0, I) in 40 dimensions, labelled by a random hyperplane; the labels in the 1, 2, 3 or 4
 quartiles of largest margin are flipped with probability p. Log-loss boosting, LLM with epsilon = p and LLD with
-mu = ln((1-p)/p), parallel templates, {ITERATIONS:,} iterations each, {REPEATS} repeats, 1,000 clean test rows. The paper
-gives its numbers in a picture only, and neither its four values of p nor its number of iterations; ours are
+mu = ln((1-p)/p), parallel templates, {ITERATIONS:,} iterations each, {REPEATS} repeats, 1,000 clean test rows. The
+paper gives its numbers in a picture only, and neither its four values of p nor its number of iterations; ours are
 p = {", ".join(map(str, RATES))}, so orders and signs are compared. Lists of four are in the order of p.
 
 LLM and LLD minimise the same loss here (Section 4); LLD's step is limited by a sum over all rows and is shorter. With

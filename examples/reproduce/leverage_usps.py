@@ -67,14 +67,14 @@ def main() -> None:
         "leverage_usps",
         "Leveraging on USPS (Krause & Singer 2004, Figure 5 left)",
         f"""
-One digit against the rest, ten times: 7,291 training and 2,007 test images of 16 x 16 pixels, scaled to [0, 1]. Log-loss
-boosting, LLM with epsilon 0.08, 0.16 and variable (from 0.08, re-estimated every 100 steps), LLD with mu = 4; all
-parallel, each with the longest step its template condition allows. The paper's numbers are in a picture only, so orders and
-signs are compared; it does not say how its pixels were scaled nor how far the templates reached. Errors below are means
-over the digits, after {STEPS[0]:,} / {STEPS[1]:,} steps.
+One digit against the rest, ten times: 7,291 training and 2,007 test images of 16 x 16 pixels, scaled to [0, 1].
+Log-loss boosting, LLM with epsilon 0.08, 0.16 and variable (from 0.08, re-estimated every 100 steps), LLD with mu = 4;
+all parallel, each with the longest step its template condition allows. The paper's numbers are in a picture only, so
+orders and signs are compared; it does not say how its pixels were scaled nor how far its templates reached. Errors
+below are means over the digits, after {STEPS[0]:,} / {STEPS[1]:,} steps.
 
-LLD's condition sums a_j M_ij^2 over all rows, which with {7291 * 256:,} entries leaves a step far shorter than the other
-algorithms'; its early lead in the paper does not come out with the template (a, ..., a).
+LLD's condition sums a_j M_ij^2 over all rows, which with {7291 * 256:,} entries leaves a step far shorter than the
+other algorithms'; its early lead in the paper does not come out with the template (a, ..., a).
 """,
         [
             ("boosting", "the baseline", listed["boosting"]),
