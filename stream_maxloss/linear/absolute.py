@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_maxloss.arguments import require_choice, require_positive
-from stream_maxloss.labels import as_array
+from stream_maxloss.labels import target_of, targets_of
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.model import LinearModel, row_weights
 from stream_maxloss.linear.native import native_series
@@ -74,7 +74,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
     ) -> None:
         require_positive("lr", lr, "0.1 is a good start")
         if not low < high:
-            raise ValueError(f"low must be below high, got {low!r} and {high!r}")
+            raise ValueError(f"low must be below high, got {low!r} and {high!r}; swap them")
         if radius is not None:
             require_positive("radius", radius, "use None for no ball")
         require_choice("schedule", schedule, ("sqrt", "constant"))
@@ -105,10 +105,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
         """Learn one row. `w` scales its update."""
-        target = float(y)
-        if not math.isfinite(target):
-            raise ValueError(f"y must be a finite number, got {y!r}; leave the row out")
-        self._model.learn(x, target, w)
+        self._model.learn(x, target_of(y), w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Return the score, clipped to [low, high]."""
@@ -119,11 +116,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
         self._learn_scored(X, y, w)
 
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        targets = as_array(y).astype(np.float64)
-        wrong = ~np.isfinite(targets)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"y of row {row} must be a finite number, got {targets[row].item()!r}; leave the row out")
+        targets = targets_of(y)
         return self._model.run(X, targets, row_weights(w, len(targets)))
 
     def predict_many(self, X: Any) -> Any:
