@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Hashable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import compose
 
-from stream_maxloss.labels import as_array, signs_of
+from stream_maxloss.labels import as_array, signs_of, targets_of
 from stream_maxloss.linear.absolute import AbsoluteOGD
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import row_weights
+from stream_maxloss.linear.model import check_length, row_weights
 from stream_maxloss.linear.scaled import run_scaled_frame
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.rows.dicts import frame_to_dicts
 
 __all__ = ["RowPipeline"]
+
+OURS = (Scaler, LinearClassifier, AbsoluteOGD)
 
 
 class RowPipeline(compose.Pipeline):
@@ -39,14 +44,36 @@ class RowPipeline(compose.Pipeline):
     """
 
     def learn_many(self, X: Any, y: Any = None, **params: Any) -> None:
-        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row."""
+        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row.
+
+        If a row is refused, none is learned by those steps that are ours.
+        """
         if self._is_native():
             self._learn_scored(X, y, params.get("w", 1.0))
             return
-        labels = as_array(y).tolist()
-        for row, x in enumerate(frame_to_dicts(X)):
-            own = {name: value if np.isscalar(value) else as_array(value)[row] for name, value in params.items()}
-            self.learn_one(x, labels[row], **own)
+        labels = as_array(y)
+        check_length(len(X), labels)
+        own = {name: repeat(v) if np.isscalar(v) else as_array(v).tolist() for name, v in params.items()}
+        before = {name: pickle.dumps(step) for name, step in self.steps.items() if isinstance(step, OURS)}
+        try:
+            for x, label, *extra in zip(frame_to_dicts(X), labels.tolist(), *own.values(), strict=False):
+                self.learn_one(x, label, **dict(zip(own, extra, strict=True)))
+        except Exception:
+            for name, step in before.items():
+                self.steps[name].__dict__.update(pickle.loads(step).__dict__)
+            raise
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any = None, **params: Any) -> None:
+        """Learn one row. If the last step refuses it, a `Scaler` before it is as it was too."""
+        scalers = [step for step in self.steps.values() if isinstance(step, Scaler)]
+        before = [(scaler, len(scaler._features), scaler._statistics.copy()) for scaler in scalers]
+        try:
+            super().learn_one(x, y, **params)
+        except Exception:
+            for scaler, known, statistics in before:
+                scaler._features.truncate(known)
+                scaler._statistics = statistics
+            raise
 
     def _is_native(self) -> bool:
         """Tell whether this is a scaler and one of our linear learners, with features that have names."""
@@ -61,5 +88,5 @@ class RowPipeline(compose.Pipeline):
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
         """Learn the rows of a frame and return the score that each had before it was learned."""
         scaler, learner = self.steps.values()
-        targets = signs_of(y) if isinstance(learner, LinearClassifier) else as_array(y).astype(np.float64)
+        targets = signs_of(y) if isinstance(learner, LinearClassifier) else targets_of(y)
         return run_scaled_frame(scaler, learner._model, X, targets, row_weights(w, len(targets)))
