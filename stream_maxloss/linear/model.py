@@ -100,7 +100,7 @@ class LinearModel:
         self._pack: Callable[..., None] = struct.Struct("0d").pack_into
         self._packed: tuple[Any, ...] | None = None
         self._columns: NDArray[np.int64] | None = None
-        self._buffer = memoryview(self.memory)
+        self._buffer = self.memory.data
 
     def __getstate__(self) -> dict[str, Any]:
         # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.

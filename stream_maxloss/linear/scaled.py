@@ -82,9 +82,7 @@ def run_stretch(
         raise refuse_scaled_row(scaler, model, rows, row, status, first)
 
 
-def refuse_scaled_row(
-    scaler: Scaler, model: LinearModel, rows: Rows, row: int, status: int, first: int
-) -> ValueError:
+def refuse_scaled_row(scaler: Scaler, model: LinearModel, rows: Rows, row: int, status: int, first: int) -> ValueError:
     """Return the error for a row: an infinity as it came, anything else as the learner saw it."""
     columns, values = row_entries(rows, row)
     present = ~np.isnan(values)
