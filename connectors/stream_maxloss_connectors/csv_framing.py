@@ -14,7 +14,7 @@ _NEWLINE, _RETURN = 10, 13
 
 
 class CsvFraming:
-    """Finds the records of a block of CSV.
+    r"""Finds the records of a block of CSV.
 
     A quote opens a quoted value only where a value starts; inside, a doubled quote stands for one. If every quote
     that comes in an odd place (the first, the third, ...) stands at the start of a value or right behind another
@@ -28,6 +28,13 @@ class CsvFraming:
     max_record_bytes
         A record that is longer is broken, and so is one whose quote is still open at the end of the text: its first
         line is set apart, and the next record starts behind that line.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.csv_framing import CsvFraming
+    >>> frames = CsvFraming(",", '"', 1000).frame(b'1,"a\nb"\n2,5" pipe\n3,"to', whole=False)
+    >>> frames.ends.tolist(), frames.lines.tolist(), frames.length
+    ([8, 18], [0, 2], 18)
 
     """
 

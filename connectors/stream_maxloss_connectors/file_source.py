@@ -83,6 +83,23 @@ class FileSource(Source):
     schema
         Names and types of the columns, if they are not to be inferred.
 
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from stream_maxloss_connectors.file_source import FileSource
+    >>> from stream_maxloss_connectors.parquet_files import ParquetFormat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [f"{folder}/monday.parquet", f"{folder}/tuesday.parquet"]
+    ...     for day, path in enumerate(paths):
+    ...         pq.write_table(pa.table({"amount": [day + 0.5, day + 0.75]}), path)
+    ...     with FileSource(paths, ParquetFormat()) as source:
+    ...         source.open()
+    ...         while (batch := source.next_batch(max_rows=10, timeout=1)) is not None:
+    ...             print(pathlib.Path(batch.address(0)).name, batch.records["amount"].to_pylist())
+    monday.parquet@0 [0.5, 0.75]
+    tuesday.parquet@0 [1.5, 1.75]
+
     """
 
     def __init__(self, paths: Sequence[str], format: FileFormat, schema: pa.Schema | None = None) -> None:
@@ -154,7 +171,7 @@ class FileSource(Source):
         rest = self.paths[self._index + 1 :]
         if remaining is None or STDIN in rest:
             return None
-        return remaining + sum(Path(path).stat().st_size for path in rest if not self._is_done(path))
+        return remaining + sum(_size(path) for path in rest if not self._is_done(path))
 
     @property
     def lag_unit(self) -> str:
@@ -201,3 +218,10 @@ class FileSource(Source):
         if self._reader is None:
             return {}
         return {**self._reader.position(), "file": self._fingerprint}
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0

@@ -19,7 +19,7 @@ _MAGIC = b"ARROW1"
 
 
 class IpcFormat(FileFormat):
-    """Reads Arrow IPC, the file or the stream form as the first bytes tell, from mapped memory without a copy.
+    """Reads Arrow IPC and Feather, file or stream as the first bytes tell, from mapped memory without a copy.
 
     The position is a record batch and a row in it. Of text and nested columns each value is checked, since a damaged
     offset would lead out of the mapped memory; numbers are not touched.
@@ -28,6 +28,26 @@ class IpcFormat(FileFormat):
     ----------
     columns
         Columns to return; None for all.
+
+    Notes
+    -----
+    A stream that lacks its end mark ends where its last batch does: whether batches are missing cannot be told. From
+    standard input a batch is waited for however long it takes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from stream_maxloss_connectors.file_source import FileSource
+    >>> from stream_maxloss_connectors.ipc_files import IpcFormat
+    >>> table = pa.table({"amount": [3.0, 1200.0], "kind": ["card", "cash"]})
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     with pa.ipc.new_file(file.name, table.schema) as writer:
+    ...         writer.write_table(table)
+    ...     with FileSource([file.name], IpcFormat(columns=["amount"])) as source:
+    ...         source.open()
+    ...         source.next_batch(max_rows=10, timeout=1).records.to_pydict()
+    {'amount': [3.0, 1200.0]}
 
     """
 

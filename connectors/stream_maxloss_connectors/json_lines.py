@@ -115,8 +115,8 @@ class JsonDecoder(LineDecoder):
             return f"field {match[1]!r} must be given once, got it twice: {shorten(record)}"
         if "unexpected field" in text:
             return self._unexpected(record, schema)
-        if match := re.search(r"Failed to convert JSON to ([^:]+?)(?: from .*)?: (.*)", text):
-            return f"a value must be of type {match[1]}, got {match[2]}"
+        if "Failed to convert JSON" in text:
+            return self._inconvertible(record, schema)
         try:
             orjson.loads(record)
         except orjson.JSONDecodeError as finding:
@@ -126,7 +126,17 @@ class JsonDecoder(LineDecoder):
         return f"record cannot be read: {text}"
 
     def _wanted(self, path: str, schema: pa.Schema) -> str:
-        return describe_type(schema.field(path).type) if path in schema.names else "of its type so far"
+        return describe_type(schema.field(path).type) if path in schema.names else "of the type in the schema"
+
+    def _inconvertible(self, record: bytes, schema: pa.Schema) -> str:
+        """Find the value of the right kind that its type cannot hold: pyarrow does not name the field."""
+        for field in schema:
+            try:
+                self._read(record, arrow_json.ParseOptions(pa.schema([field]), False, "ignore"))
+            except pa.ArrowInvalid:
+                value = orjson.loads(record).get(field.name)
+                return f"field {field.name!r} must be {describe_type(field.type)}, got {value!r}"
+        return f"record cannot be read, got {shorten(record)}"
 
     def _unexpected(self, record: bytes, schema: pa.Schema) -> str:
         fields = orjson.loads(record)

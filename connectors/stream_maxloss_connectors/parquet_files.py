@@ -31,6 +31,12 @@ class ParquetFormat(FileFormat):
     batch_rows
         Rows to decode at once.
 
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.parquet_files import ParquetFormat
+    >>> ParquetFormat(columns=["amount"]).may_grow("day.parquet")
+    False
+
     """
 
     def __init__(self, columns: Sequence[str] | None = None, batch_rows: int = 1 << 16) -> None:

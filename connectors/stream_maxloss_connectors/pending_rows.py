@@ -20,7 +20,7 @@ def faults_to_look_for(bad: BadRecords) -> int | None:
 
 
 class PendingRows:
-    """Hands out the rows of a decoded block, and reports each fault when it is passed.
+    r"""Hands out the rows of a decoded block, and reports each fault when it is passed.
 
     Rows before a fault that stops the reading are handed out first; the next call raises.
 
@@ -41,6 +41,21 @@ class PendingRows:
         The next record that is neither handed out nor reported.
     first_row
         Row of the block that the last handed out batch starts with.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss_connectors.bad_records import BadRecords
+    >>> from stream_maxloss_connectors.csv_lines import CsvDecoder
+    >>> from stream_maxloss_connectors.pending_rows import PendingRows
+    >>> schema = pa.schema([("amount", pa.float64())])
+    >>> block = CsvDecoder(header=["amount"]).decode(b"3\nx\n5\n", schema, 2, "day.csv:{}".format)
+    >>> bad = BadRecords("skip")
+    >>> rows = PendingRows(block, bad, offset=7, line=2)
+    >>> rows.take(1)["amount"].to_pylist(), rows.byte, bad.count
+    ([3.0], 9, 0)
+    >>> rows.take(1)["amount"].to_pylist(), rows.byte, bad.count
+    ([5.0], 13, 1)
 
     """
 

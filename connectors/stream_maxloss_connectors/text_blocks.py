@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.byte_streams import ByteStream
 from stream_maxloss_connectors.csv_lines import CsvDecoder
+from stream_maxloss_connectors.frames import BYTE_ORDER_MARK
 from stream_maxloss_connectors.lines import LineDecoder
 
 __all__ = ["TextBlock", "TextBlocks"]
@@ -49,7 +51,7 @@ class TextBlock:
 
 
 class TextBlocks:
-    """Cuts a stream into blocks of whole records.
+    r"""Cuts a stream into blocks of whole records.
 
     Parameters
     ----------
@@ -73,6 +75,18 @@ class TextBlocks:
     ended
         True once the last block was returned.
 
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from stream_maxloss_connectors.byte_streams import open_bytes
+    >>> from stream_maxloss_connectors.csv_lines import CsvDecoder
+    >>> from stream_maxloss_connectors.text_blocks import TextBlocks
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = pathlib.Path(file.name).write_bytes(b"amount\n12\n345\n6789\n")
+    ...     blocks = TextBlocks("day.csv", open_bytes(file.name, None), CsvDecoder(), 10, None)
+    ...     blocks.next_block(timeout=1).data, blocks.next_block(timeout=1).data
+    (b'12\n', b'345\n6789\n')
+
     """
 
     def __init__(
@@ -94,12 +108,13 @@ class TextBlocks:
 
     def next_block(self, timeout: float) -> TextBlock | None:
         """Return the next block, or None at the end, or if none was complete within `timeout` seconds."""
+        deadline = time.monotonic() + timeout
         while not self.ended:
-            data = self.stream.read(self.block_bytes, timeout)
+            data = self.stream.read_on(self._rest, self.block_bytes, deadline - time.monotonic())
             if data is None:
                 return None
-            at_end = not data
-            self._rest = self._rest + data if self._rest else data
+            at_end = len(data) == len(self._rest)
+            self._rest = data
             if not self.begun and not self._begin(at_end):
                 continue
             block = self._cut(at_end)
@@ -127,7 +142,8 @@ class TextBlocks:
         kind = _OTHER_CONTENTS.get(self._rest[:2])
         if kind is not None:
             raise SourceError(f"{self.name}: file must be text, got {kind}")
-        if not (at_end or b"\n" in self._rest or len(self._rest) > self.decoder.max_record_bytes):
+        whole = self.decoder.last_record_end(self._rest.removeprefix(BYTE_ORDER_MARK)) > 0
+        if not (at_end or whole or len(self._rest) > self.decoder.max_record_bytes):
             return False
         self.begun = True
         if not self._rest:

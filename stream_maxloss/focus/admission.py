@@ -12,9 +12,9 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import make_generator, next_below, next_uniform
 
 __all__ = ["Admission", "AdmitAll", "ClassQuota", "Gate", "Reservoir", "SubSample", "make_admission"]
@@ -126,7 +126,7 @@ def make_admission(admission: str | Admission) -> Admission:
     )
 
 
-@njit(cache=True)
+@compiled
 def _settle(
     counts: Integers, rate: float, generator: Any, table: Any, following: Integers, codes: Integers, slots: Integers
 ) -> None:
@@ -138,7 +138,7 @@ def _settle(
             counts[HELD] = max(counts[HELD], slots[k] + 1)
 
 
-@njit(cache=True)
+@compiled
 def _settle_one(counts: Integers, rate: float, generator: Any, table: Any, following: Integers, code: int) -> int:
     if counts[KIND] == CLASS_QUOTA:
         return _settle_class(counts, table, following, code)
@@ -152,7 +152,7 @@ def _settle_one(counts: Integers, rate: float, generator: Any, table: Any, follo
     return counts[ADMITTED] % counts[CAPACITY]
 
 
-@njit(cache=True)
+@compiled
 def _settle_class(counts: Integers, table: Any, following: Integers, code: int) -> int:
     equal_share = max(1, counts[CAPACITY] // counts[CLASSES])
     quota = counts[QUOTA] if counts[QUOTA] > 0 else equal_share

@@ -99,7 +99,7 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
     Recall: 57.69%
     >>> hard = focused["FocusedClassifier"].hardest(1)[0]
     >>> hard.y, round(hard.loss, 2)
-    (True, 0.97)
+    (True, 0.54)
 
     """
 

@@ -18,6 +18,7 @@ from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.window import RowWindow, column_values, iterate_frame
 from stream_maxloss.linear.model import row_weights
+from stream_maxloss.linear.scaler import Scaler
 
 __all__ = ["Focused", "HardRow", "predicts_probabilities"]
 
@@ -156,6 +157,21 @@ class Focused(base.Wrapper):
             raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
         targets = self._targets_of(y)
         return self._native.learn_frame(X, targets, row_weights(w, len(targets)))
+
+    def _is_native(self) -> bool:
+        """Tell whether whole batches run in kernels."""
+        return self._native is not None
+
+    def _takes_scaled(self) -> bool:
+        """Tell whether rows can be scaled in a kernel: hashed features have lost the names that a scaler goes by."""
+        return self._native is not None and self._native.model.features.grows
+
+    def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame, each scaled as it comes and kept as it was scaled; give the scores before."""
+        if self._native is None:
+            raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
+        targets = self._targets_of(y)
+        return self._native.learn_frame(X, targets, row_weights(w, len(targets)), scaler)
 
     def _replay(self) -> None:
         game = self._game

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stream_maxloss.focus.admission import Admission, Gate, make_admission
 from stream_maxloss.focus.player import Player, player_admit, player_draw, player_update
 from stream_maxloss.focus.slack import Slack, SlackBook
 from stream_maxloss.focus.snapshots import SnapshotSchedule
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import make_generator
 
 __all__ = ["Game", "default_replays"]
@@ -31,7 +31,7 @@ def default_replays(window: int) -> int:
     return max(1, round(math.log2(window)))
 
 
-@njit(cache=True)
+@compiled
 def replay_step(
     nodes: Any,
     starts: Any,

@@ -10,19 +10,20 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stream_maxloss.focus.native_window import WindowArrays, put_dense, put_entries
 from stream_maxloss.focus.player import SIZE, player_admit, player_draw, player_update
 from stream_maxloss.focus.slack import KIND, slack_of, slack_release, slack_step
 from stream_maxloss.focus.snapshots import COUNT, STORED, snapshot_place
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns, step_dense, step_sparse
 from stream_maxloss.linear.memory import RULE, WINNOW, Floats
-from stream_maxloss.linear.passes import run_csr, run_dense, run_matrix, split
+from stream_maxloss.linear.passes import run_sparse_row, score_cleaned, split
 from stream_maxloss.linear.rules import game_loss, logistic
 from stream_maxloss.linear.scoring import (
     OVERFLOW,
+    clean,
     combine,
     dot_dense,
     dot_sparse,
@@ -66,16 +67,22 @@ class GameArrays(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """A batch as kernels take it: `matrix` with its `columns`, or `values` with `columns` and `indptr`."""
+    """A batch as kernels take it: `matrix` with its `columns`, or `values` with `columns` and `indptr`.
+
+    `shown` is what a row is scored on before it is learned: `matrix` or `values` themselves, or another array of
+    that shape, as for a scaler that sees a row between its prediction and its lesson.
+    """
 
     form: int
     matrix: NDArray[np.float64]
     columns: NDArray[np.int64]
     values: NDArray[np.float64]
     indptr: NDArray[np.int64]
+    shown_matrix: NDArray[np.float64]
+    shown_values: NDArray[np.float64]
 
 
-@njit(cache=True)
+@compiled
 def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: float) -> float:
     """Give the loss in [0, 1] that the game sees on a row with this score."""
     kind = setup[LOSS]
@@ -92,40 +99,38 @@ def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: fl
     return game_loss(h, score, target)
 
 
-@njit(cache=True)
+@compiled
 def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> float:
     """Score a row of the window with the current iterate w_t, which is what the game is played against."""
     length = window.lengths[slot]
     if window.matrix.shape[1] > 0:
-        x = window.matrix[slot]
-        return combine(h, dot_dense(v, x, length)) if h[RULE] < WINNOW else score_dense(h, v, u, x, length)
+        if h[RULE] < WINNOW:
+            return combine(h, dot_dense(v, window.matrix, slot, length))
+        return score_dense(h, v, u, window.matrix, slot, length)
     first = window.first[slot]
-    columns, x = window.columns[first : first + length], window.values[first : first + length]
-    return (
-        combine(h, dot_sparse(v, columns, x, length)) if h[RULE] < WINNOW else score_sparse(h, v, u, columns, x, length)
-    )
+    if h[RULE] < WINNOW:
+        return combine(h, dot_sparse(v, window.columns, first, window.values, first, length))
+    return score_sparse(h, v, u, window.columns, first, window.values, first, length)
 
 
-@njit(cache=True)
+@compiled
 def step_on(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int, score: float) -> None:
     """Let the learner take its step on a row of the window."""
     length, target, weight = window.lengths[slot], window.targets[slot], window.weights[slot]
     if window.matrix.shape[1] > 0:
-        x = window.matrix[slot]
         if h[RULE] < WINNOW:
-            step_dense(memory, h, v, u, x, length, target, weight, score)
+            step_dense(memory, h, v, u, window.matrix, slot, length, target, weight, score)
         else:
-            learn_dense(memory, h, v, u, x, length, target, weight)
+            learn_dense(memory, h, v, u, window.matrix, slot, length, target, weight)
         return
     first = window.first[slot]
-    columns, x = window.columns[first : first + length], window.values[first : first + length]
     if h[RULE] < WINNOW:
-        step_sparse(memory, h, v, u, columns, x, length, target, weight, score)
+        step_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight, score)
     else:
-        learn_sparse(memory, h, v, u, columns, x, length, target, weight)
+        learn_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight)
 
 
-@njit(cache=True)
+@compiled
 def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays, window: WindowArrays) -> bool:
     """Replay one row; give False if the learner has diverged on it."""
     slot, probability = player_draw(game.nodes, game.starts, game.game, game.generator)
@@ -146,7 +151,7 @@ def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays
     return True
 
 
-@njit(cache=True)
+@compiled
 def enter(game: GameArrays, window: WindowArrays, slot: int, arrival: int, target: float, weight: float) -> None:
     """Start a row in its slot."""
     slack_release(game.book, game.slack, game.heap, game.where, slot)
@@ -157,7 +162,7 @@ def enter(game: GameArrays, window: WindowArrays, slot: int, arrival: int, targe
     window.weights[slot] = weight
 
 
-@njit(cache=True)
+@compiled
 def widen_spread(spread: Floats, target: float) -> None:
     """Count a target into the running mean and the sum of squared deviations."""
     spread[SEEN] += 1.0
@@ -166,7 +171,7 @@ def widen_spread(spread: Floats, target: float) -> None:
     spread[SQUARES] += deviation * (target - spread[MEAN])
 
 
-@njit(cache=True)
+@compiled
 def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
     """Play the rounds that follow an arrival; give 0 or a fault."""
     h, _, v, u = split(memory)
@@ -178,7 +183,7 @@ def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
     return 0
 
 
-@njit(cache=True)
+@compiled
 def replay_row(
     memory: Floats,
     game: GameArrays,
@@ -186,47 +191,97 @@ def replay_row(
     slot: int,
     arrival: int,
     columns: NDArray[np.int64],
-    x: Floats,
-    prefix: bool,
+    row: Floats,
+    length: int,
     target: float,
     weight: float,
 ) -> int:
-    """Let one row that was just learned enter, then replay; give 0 or a fault."""
+    """Let one row that was just learned enter, then replay; give 0 or a fault.
+
+    The row is the first `length` values of `row`, in the first columns if `columns` is empty.
+    """
     widen_spread(game.spread, target)
     if slot >= 0:
         enter(game, window, slot, arrival, target, weight)
-        if prefix:
-            put_dense(window, slot, x, x.shape[0])
+        if columns.shape[0] == 0:
+            put_dense(window, slot, row.reshape(1, row.shape[0]), 0, length)
         else:
-            put_entries(window, slot, columns, x)
+            put_entries(window, slot, columns, 0, row, 0, length)
     return replay(memory, game, window)
 
 
-@njit(cache=True)
-def output_score(game: GameArrays, columns: NDArray[np.int64], x: Floats, prefix: bool) -> float:
+@compiled
+def output_score(game: GameArrays, columns: NDArray[np.int64], place: int, x: Floats, first: int, length: int) -> float:
     """Give the score that the snapshots make together: their mean, or the balance of their votes in [-1, 1]."""
     stored = int(game.plan[STORED])
     total = 0.0
-    for place in range(stored):
-        h, _, v, u = split(game.copies[place])
-        one = score_dense(h, v, u, x, x.shape[0]) if prefix else score_sparse(h, v, u, columns, x, x.shape[0])
+    for k in range(stored):
+        h, _, v, u = split(game.copies[k])
+        one = score_sparse(h, v, u, columns, place, x, first, length)
         total += one if game.setup[OUTPUT] == AVERAGE else (1.0 if one >= 0.0 else -1.0)
     return total / stored
 
 
-@njit(cache=True)
-def learn_arrival(memory: Floats, rows: RowArrays, i: int, targets: Floats, weights: Floats, scores: Floats) -> int:
-    """Score, then learn, one row of a batch; give 0 or a fault."""
-    here = slice(i, i + 1)
+@compiled
+def show(memory: Floats, game: GameArrays, rows: RowArrays, i: int) -> tuple[float, int]:
+    """Score row i before it is learned, with the learner or its snapshots; give the score and 0 or a fault."""
+    h, _, v, u = split(memory)
+    if game.plan[STORED] > 0.0:
+        if rows.form == SPARSE:
+            place = first = rows.indptr[i]
+            length = rows.indptr[i + 1] - first
+            values = rows.shown_values
+        else:
+            length = rows.shown_matrix.shape[1]
+            place, first = 0, i * length
+            values = rows.shown_matrix.reshape(rows.shown_matrix.size)
+        present = values[first : first + length].copy()
+        status = clean(present, length)
+        return output_score(game, rows.columns, place, present, 0, length), status
     if rows.form == PREFIX:
-        return run_dense(memory, rows.matrix[here], targets[here], weights[here], scores[here], True)[1]
+        length = rows.shown_matrix.shape[1]
+        score = score_dense(h, v, u, rows.shown_matrix, i, length)
+        if math.isfinite(score):
+            return score, 0
+        return score_cleaned(h, v, u, rows.shown_matrix, i, length)
     if rows.form == MATRIX:
-        return run_matrix(memory, rows.columns, rows.matrix[here], targets[here], weights[here], scores[here], True)[1]
-    bounds = rows.indptr[i : i + 2]
-    return run_csr(memory, bounds, rows.columns, rows.values, targets[here], weights[here], scores[here], True)[1]
+        length = rows.shown_matrix.shape[1]
+        flat = rows.shown_matrix.reshape(rows.shown_matrix.size)
+        return run_sparse_row(memory, h, v, u, rows.columns, 0, flat, i * length, length, 0.0, 0.0, False)
+    first = rows.indptr[i]
+    length = rows.indptr[i + 1] - first
+    return run_sparse_row(memory, h, v, u, rows.columns, first, rows.shown_values, first, length, 0.0, 0.0, False)
 
 
-@njit(cache=True)
+@compiled
+def learn_arrival(
+    memory: Floats, window: WindowArrays, rows: RowArrays, i: int, slot: int, target: float, weight: float
+) -> int:
+    """Learn row i and store it; give 0 or a fault."""
+    h, _, v, u = split(memory)
+    # Learning may turn absent values of the row into zeros, so look before it where the last present one is.
+    if rows.form == PREFIX:
+        present = present_columns(rows.matrix[i], rows.matrix.shape[1])
+        status = learn_dense(memory, h, v, u, rows.matrix, i, rows.matrix.shape[1], target, weight)
+        if slot >= 0 and status == 0:
+            put_dense(window, slot, rows.matrix, i, present)
+        return status
+    if rows.form == MATRIX:
+        place, length = 0, rows.matrix.shape[1]
+        first = i * length
+        values = rows.matrix.reshape(rows.matrix.size)
+    else:
+        first = place = rows.indptr[i]
+        length = rows.indptr[i + 1] - first
+        values = rows.values
+    present = present_columns(values[first : first + length], length)
+    status = learn_sparse(memory, h, v, u, rows.columns, place, values, first, length, target, weight)
+    if slot >= 0 and status == 0:
+        put_entries(window, slot, rows.columns, place, values, first, present)
+    return status
+
+
+@compiled
 def learn_batch(
     memory: Floats,
     game: GameArrays,
@@ -261,27 +316,13 @@ def learn_batch(
         (-1, 0) if all went well, else the row that was refused and why; the rows before it have been learned.
 
     """
-    for i in range(len(targets)):
-        if rows.form == SPARSE:
-            part = slice(rows.indptr[i], rows.indptr[i + 1])
-            columns, x = rows.columns[part], rows.values[part]
-        else:
-            columns, x = rows.columns, rows.matrix[i]
-        # Learning may turn absent values of the row into zeros, so look before it where the last present one is.
-        present = present_columns(x, x.shape[0])
-        output = math.nan
-        if game.plan[STORED] > 0.0:
-            output = output_score(game, columns, np.where(np.isnan(x), 0.0, x), rows.form == PREFIX)
-        status = learn_arrival(memory, rows, i, targets, weights, scores)
+    for i in range(targets.shape[0]):
+        score, status = show(memory, game, rows, i)
+        if status == 0:
+            scores[i] = score
+            status = learn_arrival(memory, window, rows, i, slots[i], targets[i], weights[i])
         if status != 0:
             return i, status
-        if not math.isnan(output):
-            scores[i] = output
-        if slots[i] >= 0:
-            if rows.form == PREFIX:
-                put_dense(window, slots[i], x, present)
-            else:
-                put_entries(window, slots[i], columns[:present], x[:present])
         widen_spread(game.spread, targets[i])
         if slots[i] >= 0:
             enter(game, window, slots[i], arrivals + i + 1, targets[i], weights[i])
@@ -291,23 +332,11 @@ def learn_batch(
     return -1, 0
 
 
-@njit(cache=True)
-def score_snapshots(game: GameArrays, rows: RowArrays, nothing: Floats, scores: Floats) -> tuple[int, int]:
+@compiled
+def score_snapshots(game: GameArrays, rows: RowArrays, count: int, scores: Floats) -> tuple[int, int]:
     """Score rows with the snapshots without learning; give (-1, 0) or the row that was refused and why."""
-    stored = int(game.plan[STORED])
-    one = np.empty_like(scores)
-    scores[:] = 0.0
-    for place in range(stored):
-        snapshot = game.copies[place]
-        if rows.form == PREFIX:
-            row, status = run_dense(snapshot, rows.matrix, nothing, nothing, one, False)
-        elif rows.form == MATRIX:
-            row, status = run_matrix(snapshot, rows.columns, rows.matrix, nothing, nothing, one, False)
-        else:
-            row, status = run_csr(snapshot, rows.indptr, rows.columns, rows.values, nothing, nothing, one, False)
+    for i in range(count):
+        scores[i], status = show(game.copies[0], game, rows, i)
         if status != 0:
-            return row, status
-        for i in range(len(scores)):
-            scores[i] += one[i] if game.setup[OUTPUT] == AVERAGE else (1.0 if one[i] >= 0.0 else -1.0)
-    scores /= stored
+            return i, status
     return -1, 0

@@ -13,9 +13,11 @@ from stream_maxloss.focus.game import Game, part_of
 from stream_maxloss.focus.kernels import GameArrays, RowArrays
 from stream_maxloss.focus.native_window import NativeWindow
 from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.faults import refuse_row
+from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.passes import split
+from stream_maxloss.linear.scaled import scale_rows_of
+from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.scoring import OVERFLOW, fault_kind
 from stream_maxloss.rows import Rows, read_frame, read_row
 
@@ -104,9 +106,9 @@ class NativeReplay:
         """Learn one row and replay."""
         model, game = self.model, self.game
         model.learn(x, target, w)
-        columns, values, prefix = self._row_at_hand(x)
+        columns, row, length = self._row_at_hand(x)
         slot = game.gate.settle(target > 0.0)
-        self.window.reserve(len(model.features), 1, len(values), game.size)
+        self.window.reserve(len(model.features), 1, length, game.size)
         status = kernels.replay_row(
             model.memory,
             self._arrays(),
@@ -114,16 +116,16 @@ class NativeReplay:
             slot,
             game.gate.seen,
             columns,
-            values,
-            prefix,
+            row,
+            length,
             target,
             w,
         )
         if status != 0:
             raise diverged()
 
-    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats, bool]:
-        """Give columns, values and whether those are the first columns, of the row that the model just learned."""
+    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats, int]:
+        """Give columns (none for the first ones), values and length of the row that the model just learned."""
         model = self.model
         packed = model._packed
         if packed is not None and len(x) == model._width and not self._counts_columns:
@@ -132,23 +134,16 @@ class NativeReplay:
             except KeyError:
                 fresh = False
             if fresh:
-                values = model.memory[layout.HEADER : layout.HEADER + len(packed)]
+                row = model.memory[layout.HEADER : layout.HEADER + len(packed)]
                 columns = model._columns
-                return NO_COLUMNS if columns is None else columns, values, columns is None
+                return NO_COLUMNS if columns is None else columns, row, len(packed)
         columns, values = read_row(x, model.features, learn=False)
-        return columns, values, False
+        return columns, values, len(columns)
 
-    def learn_frame(self, frame: Any, targets: Floats, weights: Floats) -> Floats:
-        """Learn the rows of a frame, each with its replays; give the score that each had before it was learned."""
-        known = len(self.model.features)
-        rows = read_frame(frame, self.model.features, learn=True)
-        if len(rows) != len(targets):
-            self.model.features.truncate(known)
-            raise ValueError(f"y must have one label per row, got {len(targets)} for {len(rows)} rows")
-        return self.learn_rows(rows, targets, weights, known)
+    def learn_frame(self, frame: Any, targets: Floats, weights: Floats, scaler: Scaler | None = None) -> Floats:
+        """Learn the rows of a frame, each with its replays; give the score that each had before it was learned.
 
-    def learn_rows(self, rows: Rows, targets: Floats, weights: Floats, known: int | None = None) -> Floats:
-        """Learn rows that were read with this model's feature map; give the scores before learning.
+        With a scaler each row is scaled as it comes: before it is observed for the score, after for the lesson.
 
         Raises
         ------
@@ -156,9 +151,44 @@ class NativeReplay:
             If a value is refused: then nothing was learned. If the learner diverges: then it was up to that row.
 
         """
+        known = len(self.model.features)
+        try:
+            stretches = list(read_frame(frame, self.model.features, learn=True))
+            check_rows(stretches, self.model.features, self.model.memory[layout.RULE] == layout.WINNOW)
+            if sum(map(len, stretches)) != len(targets):
+                raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
+        except Exception:
+            self.model.features.truncate(known)
+            raise
+        scores = np.empty(len(targets))
+        first = 0
+        for rows in stretches:
+            part = slice(first, first + len(rows))
+            shown = None if scaler is None else scale_rows_of(scaler, self.model, rows)
+            scores[part] = self.learn_rows(rows, targets[part], weights[part], shown)
+            first += len(rows)
+        return scores
+
+    def learn_rows(self, rows: Rows, targets: Floats, weights: Floats, shown: Floats | None = None) -> Floats:
+        """Learn rows that were read with this model's feature map; give the scores before learning.
+
+        Parameters
+        ----------
+        rows
+            What is learned; kernels may write to it.
+        targets, weights
+            Signs or targets, and sample weights.
+        shown
+            Values of the same shape as those of `rows` to score instead, before the row is learned.
+
+        Raises
+        ------
+        ValueError
+            If the learner diverges; the rows before were learned.
+
+        """
         model, game = self.model, self.game
         model._make_room()
-        model._check(rows, len(model.features) if known is None else known)
         model._packed = None
         slots, scores = self._settle(targets), np.empty(len(rows))
         entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
@@ -167,7 +197,7 @@ class NativeReplay:
             model.memory,
             self._arrays(),
             self.window.arrays,
-            row_arrays(rows),
+            row_arrays(rows, shown),
             slots,
             game.gate.seen - len(rows),
             targets,
@@ -187,18 +217,21 @@ class NativeReplay:
         if not self.snapshots:
             return self.model.score(x)
         columns, values = read_row(x, self.model.features, learn=False)
-        return float(kernels.output_score(self._arrays(), columns, values, False))
+        return float(kernels.output_score(self._arrays(), columns, 0, values, 0, len(columns)))
 
     def scores(self, frame: Any) -> Floats:
         """Score the rows of a frame: with the learner, or with its snapshots."""
         if not self.snapshots:
             return self.model.scores(frame)
-        rows = read_frame(frame, self.model.features, learn=False)
-        scores = np.zeros(len(rows))
-        row, status = kernels.score_snapshots(self._arrays(), row_arrays(rows), np.zeros(len(rows)), scores)
-        if row >= 0:
-            raise refuse_row(rows, self.model.features, row, status)
-        return scores
+        parts, first = [], 0
+        for rows in read_frame(frame, self.model.features, learn=False):
+            scores = np.zeros(len(rows))
+            row, status = kernels.score_snapshots(self._arrays(), row_arrays(rows), len(rows), scores)
+            if row >= 0:
+                raise refuse_row(rows, self.model.features, row, status, first)
+            parts.append(scores)
+            first += len(rows)
+        return np.concatenate(parts)
 
     def loss(self, slot: int) -> float:
         """Give the loss that the game would see on a row of the window now."""
@@ -233,12 +266,14 @@ class NativeReplay:
         self._spread[:] = state["spread"]
 
 
-def row_arrays(rows: Rows) -> RowArrays:
+def row_arrays(rows: Rows, shown: Floats | None = None) -> RowArrays:
     """Give the arrays of rows in the one form that the kernels take."""
+    shown = rows.values if shown is None else shown
+    nothing, no_matrix = np.empty(0), np.empty((0, 0))
     if rows.indptr is not None:
-        return RowArrays(kernels.SPARSE, np.empty((0, 0)), rows.columns, rows.values, rows.indptr)
+        return RowArrays(kernels.SPARSE, no_matrix, rows.columns, rows.values, rows.indptr, no_matrix, shown)
     form = kernels.PREFIX if rows.prefix else kernels.MATRIX
-    return RowArrays(form, rows.values, rows.columns, np.empty(0), NO_COLUMNS)
+    return RowArrays(form, rows.values, rows.columns, nothing, NO_COLUMNS, shown, nothing)
 
 
 def diverged() -> ValueError:

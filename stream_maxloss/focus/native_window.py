@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.linear.compiled import compiled
 
 __all__ = ["NativeWindow", "WindowArrays", "put_dense", "put_entries"]
 
@@ -29,55 +30,56 @@ class WindowArrays(NamedTuple):
     ends: NDArray[np.int64]
 
 
-@njit(cache=True)
-def put_dense(window: WindowArrays, slot: int, x: Any, length: int) -> None:
-    """Store the row x[0..length-1], whose absent values are NaN."""
+@compiled
+def put_dense(window: WindowArrays, slot: int, X: Any, i: int, length: int) -> None:
+    """Store the first `length` values of row i of a matrix, of which NaN are absent."""
     if window.matrix.shape[1] > 0:
-        row = window.matrix[slot]
+        matrix = window.matrix
         present = 0
         for j in range(length):
-            if np.isnan(x[j]):
-                row[j] = 0.0
+            if np.isnan(X[i, j]):
+                matrix[slot, j] = 0.0
             else:
-                row[j] = x[j]
+                matrix[slot, j] = X[i, j]
                 present = j + 1
-        for j in range(length, row.shape[0]):
-            row[j] = 0.0
+        for j in range(length, matrix.shape[1]):
+            matrix[slot, j] = 0.0
         window.lengths[slot] = present
         return
     _open_slot(window, slot)
     for j in range(length):
-        if x[j] != 0.0 and not np.isnan(x[j]):
-            _append(window, slot, j, x[j])
+        if X[i, j] != 0.0 and not np.isnan(X[i, j]):
+            _append(window, slot, j, X[i, j])
 
 
-@njit(cache=True)
-def put_entries(window: WindowArrays, slot: int, columns: Any, x: Any) -> None:
-    """Store the row with the values x in these columns, which ascend."""
+@compiled
+def put_entries(window: WindowArrays, slot: int, columns: Any, place: int, x: Any, first: int, length: int) -> None:
+    """Store a sparse row: `length` columns from `place` on, which ascend, their values from `first` on."""
     if window.matrix.shape[1] > 0:
-        row = window.matrix[slot]
-        row[:] = 0.0
+        matrix = window.matrix
+        for j in range(matrix.shape[1]):
+            matrix[slot, j] = 0.0
         present = 0
-        for k in range(len(columns)):
-            if not np.isnan(x[k]):
-                row[columns[k]] = x[k]
-                present = columns[k] + 1
+        for k in range(length):
+            if not np.isnan(x[first + k]):
+                matrix[slot, columns[place + k]] = x[first + k]
+                present = columns[place + k] + 1
         window.lengths[slot] = present
         return
     _open_slot(window, slot)
-    for k in range(len(columns)):
-        if x[k] != 0.0 and not np.isnan(x[k]):
-            _append(window, slot, columns[k], x[k])
+    for k in range(length):
+        if x[first + k] != 0.0 and not np.isnan(x[first + k]):
+            _append(window, slot, columns[place + k], x[first + k])
 
 
-@njit(cache=True)
+@compiled
 def _open_slot(window: WindowArrays, slot: int) -> None:
     window.ends[LIVE] -= window.lengths[slot]
     window.first[slot] = window.ends[END]
     window.lengths[slot] = 0
 
 
-@njit(cache=True)
+@compiled
 def _append(window: WindowArrays, slot: int, column: int, value: float) -> None:
     end = window.ends[END]
     window.columns[end] = column
@@ -87,7 +89,7 @@ def _append(window: WindowArrays, slot: int, column: int, value: float) -> None:
     window.ends[LIVE] += 1
 
 
-@njit(cache=True)
+@compiled
 def _compact(window: WindowArrays, size: int) -> None:
     end = 0
     for slot in np.argsort(window.first[:size]):
@@ -124,7 +126,7 @@ class NativeWindow:
     >>> from stream_maxloss.focus.native_window import NativeWindow, put_entries
     >>> window = NativeWindow(capacity=4)
     >>> window.reserve(width=3, rows=1, entries=2, size=0)
-    >>> put_entries(window.arrays, 0, np.array([0, 2]), np.array([1.5, 2.5]))
+    >>> put_entries(window.arrays, 0, np.array([0, 2]), 0, np.array([1.5, 2.5]), 0, 2)
     >>> window.row(0)
     (array([0, 2]), array([1.5, 2.5]))
 
@@ -187,7 +189,7 @@ class NativeWindow:
         self.arrays.lengths[:] = 0
         self._make_room(int(np.count_nonzero(dense[:size])), 0)
         for slot in range(size if dense.shape[1] else 0):
-            put_dense(self.arrays, slot, dense[slot], dense.shape[1])
+            put_dense(self.arrays, slot, dense, slot, dense.shape[1])
 
     def _make_room(self, entries: int, size: int) -> None:
         arrays = self.arrays

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from stream_maxloss.focus.sum_tree import (
@@ -21,6 +20,7 @@ from stream_maxloss.focus.sum_tree import (
     tree_rescale,
     tree_set,
 )
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import make_generator, next_below, next_uniform
 
 __all__ = ["Player", "player_admit", "player_draw", "player_update"]
@@ -31,7 +31,7 @@ A, B, GAMMA, ETA, SHARE, SIZE, ROUNDS = range(7)
 LARGEST_EXPONENT = 300.0
 
 
-@njit(cache=True)
+@compiled
 def player_draw(
     nodes: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -51,7 +51,7 @@ def player_draw(
     return slot, player_probability(nodes, starts, game, slot)
 
 
-@njit(cache=True)
+@compiled
 def player_probability(nodes: Any, starts: Any, game: Any, slot: int) -> float:
     """Give the probability p_i with which `player_draw` draws slot i."""
     total = game[A] * nodes[starts[-1] - 1] + game[SIZE] * game[B]
@@ -59,7 +59,7 @@ def player_probability(nodes: Any, starts: Any, game: Any, slot: int) -> float:
     return game[GAMMA] / game[SIZE] + (1.0 - game[GAMMA]) * weight / total
 
 
-@njit(cache=True)
+@compiled
 def player_update(
     nodes: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -84,7 +84,7 @@ def player_update(
         game[B] *= tree_rescale(nodes, starts)
 
 
-@njit(cache=True)
+@compiled
 def _share(nodes: Any, starts: Any, game: Any) -> None:
     total = game[A] * nodes[starts[-1] - 1] + game[SIZE] * game[B]
     game[A] *= 1.0 - game[SHARE]
@@ -97,7 +97,7 @@ def _share(nodes: Any, starts: Any, game: Any) -> None:
         game[B] = 0.0
 
 
-@njit(cache=True)
+@compiled
 def player_admit(nodes: NDArray[np.float64], starts: NDArray[np.int64], game: NDArray[np.float64], slot: int) -> None:
     """Give a row that enters `slot` the mean weight of the other rows; a row that was there leaves first."""
     size = np.int64(game[SIZE])
@@ -116,7 +116,7 @@ def player_admit(nodes: NDArray[np.float64], starts: NDArray[np.int64], game: ND
     tree_set(nodes, starts, slot, max(nodes[starts[-1] - 1] / others, SMALLEST_WEIGHT))
 
 
-@njit(cache=True)
+@compiled
 def player_step(
     nodes: Any, starts: Any, game: Any, generator: Any, slot: int, probability: float, loss: float
 ) -> tuple[int, float]:

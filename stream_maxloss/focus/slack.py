@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.linear.compiled import compiled
 
 __all__ = ["Slack", "SlackBook", "slack_of", "slack_release", "slack_step"]
 
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 
 
-@njit(cache=True)
+@compiled
 def slack_of(book: Floats, values: Floats, slot: int) -> float:
     """Give the slack of a slot, in [0, 1]."""
     if book[KIND] == L1:
@@ -35,7 +36,7 @@ def slack_of(book: Floats, values: Floats, slot: int) -> float:
     return 0.0
 
 
-@njit(cache=True)
+@compiled
 def slack_step(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
     """Take one gradient step on the slack of a replayed row, xi_i += step, and project onto the budget."""
     if book[KIND] == L1:
@@ -44,7 +45,7 @@ def slack_step(book: Floats, values: Floats, heap: Places, where: Places, slot: 
         _step_l2(book, values, slot)
 
 
-@njit(cache=True)
+@compiled
 def slack_release(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
     """Give the slack of a row that leaves back to the budget."""
     if book[KIND] == L1:
@@ -57,7 +58,7 @@ def slack_release(book: Floats, values: Floats, heap: Places, where: Places, slo
         values[slot] = 0.0
 
 
-@njit(cache=True)
+@compiled
 def _step_l1(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
     before = slack_of(book, values, slot) if where[slot] >= 0 else 0.0
     if where[slot] >= 0:
@@ -88,7 +89,7 @@ def _step_l1(book: Floats, values: Floats, heap: Places, where: Places, slot: in
         _rebase_l1(book, values, where)
 
 
-@njit(cache=True)
+@compiled
 def _threshold(budget: float, others: float, active: int, wanted: float) -> float:
     """Solve others - active theta + clip(wanted - theta, 0, 1) = budget for theta, all active staying positive."""
     if wanted > 1.0:
@@ -105,7 +106,7 @@ def _threshold(budget: float, others: float, active: int, wanted: float) -> floa
     return max(theta, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _rebase_l1(book: Floats, values: Floats, where: Places) -> None:
     total = 0.0
     for slot in range(len(values)):
@@ -116,7 +117,7 @@ def _rebase_l1(book: Floats, values: Floats, where: Places) -> None:
     book[SPENT] = total
 
 
-@njit(cache=True)
+@compiled
 def _step_l2(book: Floats, values: Floats, slot: int) -> None:
     before = slack_of(book, values, slot)
     raised = before + book[STEP]
@@ -135,7 +136,7 @@ def _step_l2(book: Floats, values: Floats, slot: int) -> None:
         book[SPENT] = total
 
 
-@njit(cache=True)
+@compiled
 def _insert(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
     end = int(book[ACTIVE])
     heap[end] = slot
@@ -144,7 +145,7 @@ def _insert(book: Floats, values: Floats, heap: Places, where: Places, slot: int
     _rise(values, heap, where, end)
 
 
-@njit(cache=True)
+@compiled
 def _remove(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
     book[ACTIVE] -= 1.0
     end = int(book[ACTIVE])
@@ -158,7 +159,7 @@ def _remove(book: Floats, values: Floats, heap: Places, where: Places, slot: int
         _sink(values, heap, where, where[moved], end)
 
 
-@njit(cache=True)
+@compiled
 def _rise(values: Floats, heap: Places, where: Places, place: int) -> None:
     slot = heap[place]
     while place > 0:
@@ -172,7 +173,7 @@ def _rise(values: Floats, heap: Places, where: Places, place: int) -> None:
     where[slot] = place
 
 
-@njit(cache=True)
+@compiled
 def _sink(values: Floats, heap: Places, where: Places, place: int, count: int) -> None:
     slot = heap[place]
     while 2 * place + 1 < count:

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import make_generator, next_below, next_uniform
 
 __all__ = ["SnapshotSchedule", "snapshot_place"]
@@ -17,7 +17,7 @@ __all__ = ["SnapshotSchedule", "snapshot_place"]
 COUNT, HORIZON, ROUND, NEXT, SKIP, STORED = range(6)
 
 
-@njit(cache=True)
+@compiled
 def snapshot_place(plan: NDArray[np.float64], generator: NDArray[np.uint64]) -> int:
     """Count one round; give the place at which the learner as it is before the round must be kept, or -1."""
     now = plan[ROUND]
@@ -29,7 +29,7 @@ def snapshot_place(plan: NDArray[np.float64], generator: NDArray[np.uint64]) -> 
     return place
 
 
-@njit(cache=True)
+@compiled
 def _reservoir(plan: Any, generator: Any) -> int:
     count = int(plan[COUNT])
     if plan[NEXT] < count:
@@ -46,7 +46,7 @@ def _reservoir(plan: Any, generator: Any) -> int:
     return place
 
 
-@njit(cache=True)
+@compiled
 def _stratum(plan: Any, generator: Any) -> int:
     count = int(plan[COUNT])
     length = math.ceil(plan[HORIZON] / count)

@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import next_uniform
 
 __all__ = ["SumTree", "tree_build", "tree_find", "tree_layout", "tree_rescale", "tree_set"]
@@ -37,7 +37,7 @@ def tree_layout(capacity: int) -> NDArray[np.int64]:
         width = groups
 
 
-@njit(cache=True)
+@compiled
 def _sum_of_group(nodes: NDArray[np.float64], first: int) -> float:
     # In pairs: three additions deep instead of seven, and the smaller rounding error.
     left = (nodes[first] + nodes[first + 1]) + (nodes[first + 2] + nodes[first + 3])
@@ -45,7 +45,7 @@ def _sum_of_group(nodes: NDArray[np.float64], first: int) -> float:
     return left + right
 
 
-@njit(cache=True)
+@compiled
 def tree_build(nodes: NDArray[np.float64], starts: NDArray[np.int64]) -> None:
     """Recompute every inner node from the leaves."""
     for level in range(len(starts) - 2):
@@ -53,7 +53,7 @@ def tree_build(nodes: NDArray[np.float64], starts: NDArray[np.int64]) -> None:
             nodes[starts[level + 1] + group] = _sum_of_group(nodes, starts[level] + group * ARITY)
 
 
-@njit(cache=True)
+@compiled
 def tree_set(nodes: NDArray[np.float64], starts: NDArray[np.int64], slot: int, weight: float) -> None:
     """Set one leaf and recompute its ancestors from their children; a weight of 0 empties the slot."""
     if 0.0 < weight < SMALLEST_WEIGHT:
@@ -70,7 +70,7 @@ def tree_set(nodes: NDArray[np.float64], starts: NDArray[np.int64], slot: int, w
         index = group
 
 
-@njit(cache=True)
+@compiled
 def tree_find(nodes: NDArray[np.float64], starts: NDArray[np.int64], mass: float) -> int:
     """Find the slot whose half-open interval of the total holds `mass`; never an empty slot."""
     index = 0
@@ -94,7 +94,7 @@ def tree_find(nodes: NDArray[np.float64], starts: NDArray[np.int64], mass: float
     return index
 
 
-@njit(cache=True)
+@compiled
 def tree_rescale(nodes: NDArray[np.float64], starts: NDArray[np.int64]) -> float:
     """Multiply all leaves by the power of two that brings the total into [1, 2); return that factor."""
     total = nodes[starts[-1] - 1]
@@ -109,13 +109,13 @@ def tree_rescale(nodes: NDArray[np.float64], starts: NDArray[np.int64]) -> float
     return factor
 
 
-@njit(cache=True)
+@compiled
 def _set_many(nodes: Any, starts: Any, slots: Any, weights: Any) -> None:
     for k in range(len(slots)):
         tree_set(nodes, starts, slots[k], weights[k])
 
 
-@njit(cache=True)
+@compiled
 def _sample_many(nodes: Any, starts: Any, generator: Any, found: Any) -> None:
     for k in range(len(found)):
         found[k] = tree_find(nodes, starts, next_uniform(generator) * nodes[starts[-1] - 1])

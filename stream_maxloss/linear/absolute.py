@@ -15,6 +15,8 @@ from stream_maxloss.labels import as_array
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.model import LinearModel, row_weights
 from stream_maxloss.linear.native import native_series
+from stream_maxloss.linear.scaled import run_scaled_frame
+from stream_maxloss.linear.scaler import Scaler
 
 __all__ = ["AbsoluteOGD"]
 
@@ -118,12 +120,18 @@ class AbsoluteOGD(base.MiniBatchRegressor):
         """Learn the rows of a frame, one after another. `w` is one weight for all or one per row."""
         self._learn_scored(X, y, w)
 
+    def _takes_scaled(self) -> bool:
+        """Tell whether rows can be scaled in the kernel: hashed features have lost the names that a scaler goes by."""
+        return self._model.features.grows
+
+    def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame, each scaled as it comes; return the scores before."""
+        targets = finite_targets(y)
+        return run_scaled_frame(scaler, self._model, X, targets, row_weights(w, len(targets)))
+
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        targets = as_array(y).astype(np.float64)
-        wrong = ~np.isfinite(targets)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"y of row {row} must be a finite number, got {targets[row].item()!r}; leave the row out")
+        """Learn the rows of a frame and return the score that each had before it was learned."""
+        targets = finite_targets(y)
         return self._model.run(X, targets, row_weights(w, len(targets)))
 
     def predict_many(self, X: Any) -> Any:
@@ -152,3 +160,20 @@ class AbsoluteOGD(base.MiniBatchRegressor):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` of a learner with the same parameters returned."""
         self._model.load_state_dict(state)
+
+
+def finite_targets(y: Any) -> NDArray[np.float64]:
+    """Return the targets as numbers.
+
+    Raises
+    ------
+    ValueError
+        If one is not finite.
+
+    """
+    targets = as_array(y).astype(np.float64)
+    wrong = ~np.isfinite(targets)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"y of row {row} must be a finite number, got {targets[row].item()!r}; leave the row out")
+    return targets

@@ -14,6 +14,8 @@ from stream_maxloss.labels import SIGNS, sign_of, signs_of
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.model import LinearModel, row_weights
 from stream_maxloss.linear.native import native_frame, native_series
+from stream_maxloss.linear.scaled import run_scaled_frame
+from stream_maxloss.linear.scaler import Scaler
 
 __all__ = ["LinearClassifier"]
 
@@ -73,6 +75,15 @@ class LinearClassifier(base.MiniBatchClassifier):
         """Learn the rows of a frame and return the score that each had before it was learned."""
         targets = signs_of(y)
         return self._model.run(X, targets, row_weights(w, len(targets)))
+
+    def _takes_scaled(self) -> bool:
+        """Tell whether rows can be scaled in the kernel: hashed features have lost the names that a scaler goes by."""
+        return self._model.features.grows
+
+    def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
+        """Learn the rows of a frame, each scaled as it comes; return the scores before."""
+        targets = signs_of(y)
+        return run_scaled_frame(scaler, self._model, X, targets, row_weights(w, len(targets)))
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of booleans like `X`: pandas for pandas, Arrow for Arrow, and so on."""

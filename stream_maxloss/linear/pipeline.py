@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import compose
 
-from stream_maxloss.labels import as_array, signs_of
-from stream_maxloss.linear.absolute import AbsoluteOGD
-from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import row_weights
-from stream_maxloss.linear.scaled import run_scaled_frame
+from stream_maxloss.labels import as_array
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.rows.dicts import frame_to_dicts
 
@@ -24,8 +20,8 @@ class RowPipeline(compose.Pipeline):
 
     River's own learns the scaler from a whole batch, then transforms that batch, so that every row is scaled with
     statistics of rows that came after it. Here each row is scaled with what was known when it came. For a `Scaler` and
-    one of our linear learners the loop is one kernel; for anything else it goes row by row. `Scaler() | model` is
-    one.
+    one of our learners, bare or focused, the loop runs in kernels; for anything else it goes row by row.
+    `Scaler() | model` is one.
 
     Examples
     --------
@@ -49,17 +45,14 @@ class RowPipeline(compose.Pipeline):
             self.learn_one(x, labels[row], **own)
 
     def _is_native(self) -> bool:
-        """Tell whether this is a scaler and one of our linear learners, with features that have names."""
+        """Tell whether this is a scaler and a model that takes its rows scaled inside a kernel."""
         steps = list(self.steps.values())
-        return (
-            len(steps) == 2
-            and isinstance(steps[0], Scaler)
-            and isinstance(steps[1], LinearClassifier | AbsoluteOGD)
-            and steps[1]._model.features.grows
-        )
+        if len(steps) != 2 or not isinstance(steps[0], Scaler):
+            return False
+        takes_scaled = getattr(steps[1], "_takes_scaled", None)
+        return takes_scaled is not None and bool(takes_scaled())
 
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
         """Learn the rows of a frame and return the score that each had before it was learned."""
         scaler, learner = self.steps.values()
-        targets = signs_of(y) if isinstance(learner, LinearClassifier) else as_array(y).astype(np.float64)
-        return run_scaled_frame(scaler, learner._model, X, targets, row_weights(w, len(targets)))
+        return learner._learn_scaled(scaler, X, y, w)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from stream_maxloss.linear.faults import refuse_row
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.scaler import Scaler
-from stream_maxloss.linear.statistics import run_scaled
+from stream_maxloss.linear.statistics import run_scaled, scale_stretch
 from stream_maxloss.rows import Rows, read_frame
 
-__all__ = ["run_scaled_frame"]
+__all__ = ["run_scaled_frame", "scale_rows_of"]
 
 ALL_COLUMNS = np.zeros(1, dtype=np.int64)
 
@@ -53,6 +53,22 @@ def run_scaled_frame(
         model._forget_row()
         raise
     return scores
+
+
+def scale_rows_of(scaler: Scaler, model: LinearModel, rows: Rows) -> NDArray[np.float64]:
+    """Scale rows in place as they are learned; return the values that they are predicted on, of the same shape."""
+    scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
+    scaler._make_room()
+    shown = np.empty(rows.values.shape)
+    scale_stretch(
+        scaler._statistics,
+        scaled_columns(scaler, model),
+        ALL_COLUMNS if rows.indptr is None else rows.indptr,
+        rows.columns,
+        rows.values.reshape(-1),
+        shown.reshape(-1),
+    )
+    return shown
 
 
 def run_stretch(

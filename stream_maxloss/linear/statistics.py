@@ -16,7 +16,7 @@ from stream_maxloss.linear.memory import Floats
 from stream_maxloss.linear.passes import split
 from stream_maxloss.linear.scoring import INFINITE, Integers, fault, score_sparse
 
-__all__ = ["COUNT", "MEAN", "SPREAD", "observe_rows", "run_scaled", "scale_rows"]
+__all__ = ["COUNT", "MEAN", "SPREAD", "observe_rows", "run_scaled", "scale_rows", "scale_stretch"]
 
 COUNT = 0
 MEAN = 1
@@ -64,6 +64,30 @@ def scale_rows(statistics: Floats, columns: Integers, X: Floats) -> None:
         for k in range(columns.shape[0]):
             if not np.isnan(X[i, k]):
                 X[i, k] = scale(statistics, columns[k], X[i, k]) if columns[k] >= 0 else 0.0
+
+
+@compiled
+def scale_stretch(
+    statistics: Floats, scaled: Integers, indptr: Integers, columns: Integers, data: Floats, shown: Floats
+) -> None:
+    """Per row: scale into `shown` with the statistics before it, take it into account, and scale it anew in place.
+
+    The arguments are those of `run_scaled`. For learners that take a row twice: to predict and to learn.
+    """
+    every = indptr.shape[0] == 1
+    width = columns.shape[0]
+    rows = data.shape[0] // max(1, width) if every else indptr.shape[0] - 1
+    for i in range(rows):
+        first = i * width if every else indptr[i]
+        last = first + width if every else indptr[i + 1]
+        for k in range(first, last):
+            source = scaled[columns[k - first] if every else columns[k]]
+            value = data[k]
+            shown[k] = value
+            if source >= 0 and not np.isnan(value):
+                shown[k] = scale(statistics, source, value)
+                observe(statistics, source, value)
+                data[k] = scale(statistics, source, value)
 
 
 @compiled

@@ -354,7 +354,7 @@ def test_a_refused_batch_leaves_everything_as_it_was():
     bad.iloc[50, 2] = np.inf
     with pytest.raises(ValueError, match="feature 'f2' of row 50 must be finite, got inf"):
         focused.learn_many(bad, labels)
-    with pytest.raises(ValueError, match="one label per row"):
+    with pytest.raises(ValueError, match="one label per row of X, got 10 labels"):
         focused.learn_many(frame, labels.iloc[:10])
     with pytest.raises(ValueError, match="must be a bool, 0/1 or -1/\\+1, got 7"):
         focused.learn_one({"f0": 1.0}, 7)

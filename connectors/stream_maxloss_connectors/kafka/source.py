@@ -202,8 +202,10 @@ class KafkaSource(Source):
                 # What was fetched before the refusal is read first: the broker may not have it any more.
                 if lane.refused and not lane.offsets:
                     self._reset(self._fetcher, lane)
-            if (batch := self._batches.next_of(list(self._lanes.values()), max_rows)) is not None:
-                return batch
+            if (taken := self._batches.next_of(list(self._lanes.values()), max_rows)) is not None:
+                # Last of all: a signal handler that raises before this leaves the rows unread, to come again.
+                taken.lane.move(taken.messages, taken.row)
+                return taken.batch
             if time.monotonic() >= deadline:
                 break
         return None
