@@ -10,6 +10,8 @@ import typer
 
 from stream_maxloss import __version__
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
+from stream_maxloss.cli.predict import predict
+from stream_maxloss.cli.tail import tail
 from stream_maxloss.errors import StreamMaxlossError
 
 __all__ = ["app", "run"]
@@ -37,6 +39,10 @@ def options(
     ] = False,
 ) -> None:
     """Learn from a live stream when the rare, hard rows matter."""
+
+
+app.command()(tail)
+app.command()(predict)
 
 
 def run() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_maxloss_connectors.bad_records import BadRecords
     from stream_maxloss_connectors.base import Sink, Source
 
-__all__ = ["Session", "make_engine"]
+__all__ = ["Session"]
 
 _REFUSED = re.compile(r" of row (\d+)")
 
@@ -51,6 +51,10 @@ class Session:
         Rows between a prediction and its label; 0 for none.
     predictions
         An opened sink for predictions, or None.
+    predictions_uri
+        What the user called it.
+    source_name
+        What the user called the source.
     limit
         Most rows to read, those before a resume included; None for no limit.
     label_type
@@ -89,6 +93,8 @@ class Session:
         learn: bool = True,
         delay: int = 0,
         predictions: Sink | None = None,
+        predictions_uri: str = "",
+        source_name: str = "",
         limit: int | None = None,
         label_type: pa.DataType | None = None,
         min_support: int = 30,
@@ -98,6 +104,8 @@ class Session:
         self.columns = columns
         self.bad_records = bad_records
         self.predictions = predictions
+        self.predictions_uri = predictions_uri
+        self.source_name = source_name
         self.limit = limit
         self.learns = learn
         self.label_type = label_type
@@ -107,7 +115,7 @@ class Session:
         self.should_stop: Callable[[], bool] = lambda: False
         target = None if columns.target is None else Target(columns.target, label_kind(model), positive)
         self.feed = RowFeed(source, columns, target, bad_records)
-        self.engine = make_engine(model, metrics.requires_labels)
+        self.engine = Engine(model, labels=bool(metrics.requires_labels))
         self.board = Scoreboard(metrics, self.engine.is_classifier, columns.slice_by, min_support)
         self.delayed = DelayedRows(self.engine, self.board, delay) if delay else None
         self._writer: PredictionRows | None = None
@@ -191,11 +199,3 @@ class Session:
             kind = self.label_type or self.feed.label_type(self.engine.is_classifier)
             self._writer = PredictionRows(kind, self.engine.is_classifier, self.columns.target is not None)
         self.predictions.write(self._writer.make(self.rows, scored, batch.y))
-
-
-def make_engine(model: Any, asks_labels: bool) -> Engine:
-    """Return the engine of a model; a focus over a model that is not ours goes row by row."""
-    engine = Engine(model, labels=bool(asks_labels))
-    if hasattr(model, "hardest") and getattr(model, "_native", None) is None:
-        engine.is_native = False
-    return engine
