@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stream_maxloss.cli.closest import closest
-from stream_maxloss.cli.targets import Target
+from stream_maxloss.cli.targets import Target, is_text
 
 if TYPE_CHECKING:
-    from stream_maxloss_connectors.base import Batch, Source
     from stream_maxloss_connectors.bad_records import BadRecords
+    from stream_maxloss_connectors.base import Batch, Source
 
 __all__ = ["BATCH_ROWS", "Columns", "RowBatch", "RowFeed"]
 
@@ -138,7 +139,9 @@ class RowFeed:
         self.schema: pa.Schema | None = None
         self.features: list[str] = []
 
-    def next(self, max_rows: int, timeout: float, patient: bool) -> RowBatch | None:
+    def next(
+        self, max_rows: int, timeout: float, patient: bool, should_stop: Callable[[], bool] = lambda: False
+    ) -> RowBatch | None:
         """Return up to `max_rows` rows, or None if none came.
 
         Parameters
@@ -150,25 +153,43 @@ class RowFeed:
         patient
             Whether to wait again and again until the batch is full or the source at its end. Without, what came within
             `timeout` is returned: right for a source that trickles.
+        should_stop
+            Asked between reads; True ends the waiting.
 
         """
-        parts = self._collect(max_rows, timeout, patient)
+        parts = self._collect(max_rows, timeout, patient, should_stop)
         if not parts:
             return None
         records = parts[0].records if len(parts) == 1 else pa.concat_batches([part.records for part in parts])
         return self.split(records, address_of(parts))
 
-    def _collect(self, max_rows: int, timeout: float, patient: bool) -> list[Batch]:
+    def label_type(self, is_classifier: bool) -> pa.DataType:
+        """Return the Arrow type of the labels, as the model predicts them."""
+        if not is_classifier:
+            return pa.float64()
+        target = self.target
+        if target is None:
+            return pa.string()
+        if target.kind == "binary" or target.positive is not None or self.schema is None:
+            return pa.bool_()
+        found = self.schema.field(target.name).type
+        found = found.value_type if pa.types.is_dictionary(found) else found
+        return pa.string() if is_text(found) else found
+
+    def _collect(self, max_rows: int, timeout: float, patient: bool, should_stop: Callable[[], bool]) -> list[Batch]:
         parts: list[Batch] = []
         missing = max_rows
-        while missing:
-            part = self.source.next_batch(missing, timeout)
-            if part is None:
-                if self.source.exhausted or not patient:
-                    break
-                continue
-            parts.append(part)
-            missing -= part.num_rows
+        deadline = time.monotonic() + timeout
+        while missing and not (parts and should_stop()):
+            wait = timeout if patient else max(0.0, deadline - time.monotonic())
+            part = self.source.next_batch(missing, wait)
+            if part is not None:
+                parts.append(part)
+                missing -= part.num_rows
+                if patient or time.monotonic() < deadline:
+                    continue
+            if self.source.exhausted or not patient or should_stop():
+                break
         return parts
 
     def split(self, records: pa.RecordBatch, address: Callable[[int], str]) -> RowBatch:
