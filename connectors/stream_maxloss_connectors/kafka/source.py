@@ -51,6 +51,9 @@ class KafkaSource(Source):
     brokers: a resumed reader reads every row once, but a model that depends on the order across partitions may differ.
     Read one partition where that matters.
 
+    A topic that is deleted or recreated while it is read is noticed within some ten seconds; what was read meanwhile of
+    another topic of the same name may then have been returned.
+
     Records without a value (tombstones) make no row. Without a schema the columns are those of the first messages that
     arrive, up to a thousand; fields that only turn up later are ignored.
 
@@ -203,6 +206,7 @@ class KafkaSource(Source):
         self.close()
         self._batches.reset()
         self._gaps = []
+        self._lanes = {}
         self._fetcher = Fetcher(self._settings, self.topic, self.connect_timeout, bool(self._batches.headers))
         try:
             self._place(self._fetcher, position)

@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -144,12 +145,15 @@ def test_reader_killed_twenty_times_reads_every_row_once(kafka_broker, million, 
     generator = random.Random(20)
     for _ in range(20):
         reader = start_reader(kafka_broker, million, path)
+        overdue = threading.Timer(120.0, reader.kill)
+        overdue.start()
         # Twenty lives of at most 24 batches of 2000 rows do not reach the end.
         batches = generator.randint(3, 24)
         reader.stdin.write("\n" * batches)
         for _ in range(batches - 2):
             assert reader.stdout.readline() == "batch\n", reader.stderr.read()
         time.sleep(generator.uniform(0.0, 0.02))
+        overdue.cancel()
         reader.kill()
         reader.communicate()
         assert reader.returncode == -signal.SIGKILL

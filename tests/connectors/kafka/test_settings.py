@@ -81,6 +81,21 @@ def test_malformed_line_of_a_properties_file_is_named_but_not_shown(tmp_path):
     assert "hunter2" not in str(caught.value)
 
 
+def test_settings_file_that_cannot_be_read_is_one_line(tmp_path):
+    with pytest.raises(SourceError, match=r"nowhere: the Kafka settings cannot be read \(No such file or directory\)"):
+        KafkaSource("a:1", "t", settings_file=tmp_path / "nowhere")
+    (tmp_path / "binary").write_bytes(b"sasl.password=\xff")
+    with pytest.raises(SourceError, match=r"binary: the Kafka settings cannot be read \(it is no text\)"):
+        KafkaSource("a:1", "t", settings_file=tmp_path / "binary")
+
+
+def test_settings_of_the_schema_registry_are_kept_from_the_client():
+    settings = {"schema.registry.url": "http://127.0.0.1:1", "linger.ms": "7"}
+    assert "schema.registry.url" not in producer_settings("a:1", settings)
+    assert producer_settings("a:1", settings)["linger.ms"] == "7"
+    assert "schema.registry.url" not in KafkaSource("a:1", "t", settings=settings)._settings
+
+
 def test_secrets_are_masked_and_other_settings_are_not():
     masked = mask_settings({**SECRETS, "security.protocol": "SASL_SSL", "ssl.ca.location": "/ca.pem"})
     assert {masked[name] for name in SECRETS} == {"***"}

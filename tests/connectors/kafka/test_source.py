@@ -228,22 +228,26 @@ class InterruptedReadError(Exception):
 
 def read_interrupted(source, generator):
     """Read everything while a handler raises at random moments; return the rows and how often it did."""
-    found, interruptions = {"0": [], "1": []}, 0
+    found, interruptions, longest = {"0": [], "1": []}, 0, 0.004
     with source:
         source.open()
         while not source.exhausted:
             batch = None
             try:
-                signal.setitimer(signal.ITIMER_REAL, generator.uniform(0.0001, 0.004))
+                signal.setitimer(signal.ITIMER_REAL, generator.uniform(0.0001, longest))
                 batch = source.next_batch(50, 5.0)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except InterruptedReadError:
                 interruptions += 1
+                # However slow the machine, some call will get through.
+                longest *= 1.05
             if batch is not None:
                 found[batch.partition] += values(batch.records.to_pylist())
     return found, interruptions
 
 
+# The handler may also hit while the interpreter frees an object, where Python can only warn of what it raises.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_nothing_is_lost_when_a_signal_handler_raises(mock_kafka):
     def interrupt(*_):
         raise InterruptedReadError
