@@ -51,10 +51,16 @@ bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/b
 bench-quick: $(VENV)/.bench ## A short form of the benchmarks, under two minutes
 	$(BIN)/python -m benchmarks --quick
 
+kafka: $(VENV)/.dev ## Run a local Kafka broker to play with, until Ctrl-C (needs Java 17 and Maven)
+	$(BIN)/python -m stream_maxloss_connectors.local_broker
+
+reproduce: $(VENV)/.dev ## Reproduce the papers' results and rebuild docs/reproductions.md
+	$(BIN)/python -m examples.reproduce
+
 wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --outdir dist .
 
 clean: ## Remove the environment and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.PHONY: help setup demo test lint format bench bench-quick wheel clean
+.PHONY: help setup demo test lint format bench bench-quick kafka reproduce wheel clean

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from numbers import Integral, Real
 
-__all__ = ["require_choice", "require_open_unit", "require_positive"]
+__all__ = ["require_choice", "require_count", "require_open_unit", "require_positive"]
 
 
 def require_positive(name: str, value: float, remedy: str = "") -> None:
@@ -20,15 +21,22 @@ def require_positive(name: str, value: float, remedy: str = "") -> None:
     ValueError: lr must be positive, got -1; 0.1 is a good start
 
     """
-    if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+    if not (isinstance(value, Real) and 0.0 < value < math.inf):
         raise ValueError(f"{name} must be positive, got {value!r}" + (f"; {remedy}" if remedy else ""))
 
 
 def require_open_unit(name: str, value: float, high: float = 1.0, remedy: str = "") -> None:
     """Raise ValueError unless `value` lies strictly between 0 and `high`."""
-    if not (isinstance(value, int | float) and 0.0 < value < high):
+    if not (isinstance(value, Real) and 0.0 < value < high):
         ending = f"; {remedy}" if remedy else ""
         raise ValueError(f"{name} must lie strictly between 0 and {high:g}, got {value!r}{ending}")
+
+
+def require_count(name: str, value: int, remedy: str = "") -> None:
+    """Raise ValueError unless `value` is a whole number from 1 on."""
+    if not (isinstance(value, Integral) and value >= 1):
+        ending = f"; {remedy}" if remedy else ""
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}{ending}")
 
 
 def require_choice(name: str, value: object, choices: Collection[str]) -> None:

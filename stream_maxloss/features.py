@@ -57,7 +57,7 @@ class FeatureMap:
     def add(self, names: Iterable[Hashable]) -> None:
         """Give columns to the names of one row that have none yet."""
         columns = self._columns
-        for name in sorted((name for name in names if name not in columns), key=str):
+        for name in sorted(dict.fromkeys(name for name in names if name not in columns), key=str):
             columns[name] = len(columns)
 
     def truncate(self, length: int) -> None:
@@ -106,8 +106,8 @@ class HashedFeatureMap:
     grows = False
 
     def __init__(self, bits: int) -> None:
-        if not 1 <= bits <= 30:
-            raise ValueError(f"hash_bits must lie between 1 and 30, got {bits!r}; 18 is a good start")
+        if not (isinstance(bits, int) and 1 <= bits <= 30):
+            raise ValueError(f"hash_bits must be a whole number between 1 and 30, got {bits!r}; 18 is a good start")
         self.bits = bits
 
     def __len__(self) -> int:

@@ -1,13 +1,14 @@
-"""Labels of the binary learners: bool, np.bool_, 0/1 or -1/+1, as signs."""
+"""Labels: of the binary learners (bool, np.bool_, 0/1 or -1/+1) as signs, of regressors as finite numbers."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIGNS", "sign_of", "signs_of"]
+__all__ = ["SIGNS", "as_array", "sign_of", "signs_of", "target_of", "targets_of"]
 
 # True equals 1 and hashes like it, and so do np.True_ and 1.0: one look-up serves every form of a label.
 SIGNS: dict[Any, float] = {1: 1.0, 0: -1.0, -1: -1.0}
@@ -67,6 +68,42 @@ def signs_of(labels: Any) -> NDArray[np.float64]:
         except ValueError as error:
             raise refuse(label, f" of row {row}") from error
     return signs
+
+
+def target_of(y: Any, place: str = "") -> float:
+    """Return a regressor's target as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no finite number.
+
+    """
+    try:
+        target = math.nan if isinstance(y, str | bytes) else float(y)
+    except (TypeError, ValueError, OverflowError):
+        target = math.nan
+    if not math.isfinite(target):
+        raise ValueError(f"y{place} must be a finite number, got {y!r}; leave the row out")
+    return target
+
+
+def targets_of(y: Any) -> NDArray[np.float64]:
+    """Return a column of a regressor's targets.
+
+    Examples
+    --------
+    >>> from stream_maxloss.labels import targets_of
+    >>> targets_of([1, 2.5])
+    array([1. , 2.5])
+
+    """
+    array = as_array(y)
+    if array.dtype.kind in "biuf":
+        targets = array.astype(np.float64)
+        if np.isfinite(targets).all():
+            return targets
+    return np.array([target_of(value, f" of row {row}") for row, value in enumerate(array.tolist())])
 
 
 def as_array(column: Any) -> NDArray[Any]:

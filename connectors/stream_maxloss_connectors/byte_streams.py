@@ -28,6 +28,11 @@ class ByteStream(ABC):
     def read(self, size: int, timeout: float) -> bytes | None:
         """Return up to `size` bytes, `b""` at the end, or None if none came within `timeout` seconds."""
 
+    def read_on(self, rest: bytes, size: int, timeout: float) -> bytes | None:
+        """Return the bytes read last, `rest`, with up to `size` more behind them; None if none came in time."""
+        data = self.read(size, timeout)
+        return data if data is None or not rest else rest + data
+
     @abstractmethod
     def skip(self, size: int, head: str | None) -> None:
         """Pass bytes that were read before; `head` is what `head` returned then."""
@@ -55,6 +60,15 @@ class _PlainFile(ByteStream):
             return self._file.read(size)
         except OSError as error:
             raise SourceError(f"{self._path}: file must be readable, got {error.strerror}; check its disk") from error
+
+    def read_on(self, rest: bytes, size: int, timeout: float) -> bytes | None:
+        # To read a few bytes again is cheaper than to copy the many behind them.
+        self._file.seek(-len(rest), os.SEEK_CUR)
+        data = self.read(len(rest) + size, timeout) or b""
+        at_end = len(data) == len(rest)
+        if len(data) < len(rest) or (at_end and os.fstat(self._file.fileno()).st_size < self._file.tell()):
+            raise SourceError(f"{self._path}: file must not be cut while it is read, but it got shorter; read it again")
+        return data
 
     def skip(self, size: int, head: str | None) -> None:
         self._file.seek(size)

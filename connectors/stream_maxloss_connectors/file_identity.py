@@ -13,12 +13,20 @@ from typing import Any
 
 from stream_maxloss.errors import SourceError
 
-__all__ = ["FINGERPRINT_BYTES", "FileChangedError", "FileIdentity", "OpenedFile", "find_file", "rotated_names"]
+__all__ = [
+    "FINGERPRINT_BYTES",
+    "FileChangedError",
+    "FileIdentity",
+    "OpenedFile",
+    "find_file",
+    "is_rotated_name",
+    "rotated_names",
+]
 
 # A header may be the same in every file of a kind, so the fingerprint reaches this far behind it.
 FINGERPRINT_BYTES = 1024
 
-_ROTATED = r"[.\-_](\d[\dTZ:._\-]*|old)"
+_ROTATED = re.compile(r"[.\-_](\d[\dTZ:._\-]*|old)")
 
 
 class FileChangedError(Exception):
@@ -91,8 +99,13 @@ class FileIdentity:
         """Tell whether the file at a path is this one."""
         try:
             status = path.stat()
-            if (status.st_dev, status.st_ino) != (self.device, self.inode):
-                return False
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == (self.device, self.inode) and self.starts_like(path)
+
+    def starts_like(self, path: Path) -> bool:
+        """Tell whether a file starts with the same bytes, as a copy does."""
+        try:
             with path.open("rb") as file:
                 return hashlib.sha256(file.read(self.prefix_bytes)).hexdigest() == self.fingerprint
         except OSError:
@@ -180,13 +193,16 @@ class OpenedFile:
         self.remember_prefix(block[: line_end or (most if len(block) >= most else header_bytes)])
 
     def remember_prefix(self, prefix: bytes) -> None:
-        """Take the fingerprint of the bytes that the file starts with."""
+        """Take the fingerprint of the bytes that the file starts with, unless a longer one is known."""
+        if len(prefix) <= self.identity.prefix_bytes:
+            return
         fingerprint = hashlib.sha256(prefix).hexdigest()
         self.identity = FileIdentity(self.identity.device, self.identity.inode, len(prefix), fingerprint)
 
     def forget_start(self) -> None:
         """Take the file for a new one, since it was filled anew."""
         self.identity = FileIdentity(self.identity.device, self.identity.inode)
+        self.known_size = self.size
         self._verified = None
 
     def stands_at(self, path: Path) -> bool | None:
@@ -225,17 +241,21 @@ def find_file(identity: FileIdentity, hints: Iterable[Path]) -> Path | None:
     return None
 
 
+def is_rotated_name(name: str, other: str) -> bool:
+    """Tell whether a name looks like that of an earlier generation of another."""
+    return other.startswith(name) and _ROTATED.fullmatch(other, len(name)) is not None
+
+
 def rotated_names(path: Path) -> list[Path]:
     """Return the files next to a path that look like earlier generations of it, the oldest first.
 
     Those are its name with a number or a date behind it, as logrotate and Python's handlers write them: `live.csv.1`,
     `live.csv-20260101`, `live.csv.2026-01-01_00`, `live.csv.old`. Compressed ones are not among them.
     """
-    pattern = re.compile(re.escape(path.name) + _ROTATED)
     found = []
     try:
         for entry in os.scandir(path.parent):
-            if pattern.fullmatch(entry.name) and entry.is_file():
+            if is_rotated_name(path.name, entry.name) and entry.is_file():
                 found.append((entry.stat().st_mtime_ns, entry.name))
     except OSError:
         return []

@@ -240,11 +240,13 @@ class FollowedSource(Source):
             if not self._is_pattern(pattern):
                 continue
             for path in matching_files(pattern, _endings(self.formats[pattern])):
-                known = any(isinstance(f, TrackedPath) and f.knows(Path(path)) for f in self._followers.values())
-                if path not in self._followers and not known:
+                if path not in self._followers and not self._knows(Path(path)):
                     self._follow(path, self.formats[pattern], None)
                     found = True
         return found
+
+    def _knows(self, path: Path) -> bool:
+        return any(isinstance(f, TrackedPath) and f.knows(path) for f in self._followers.values())
 
     def _is_pattern(self, path: str) -> bool:
         """Whether the path stands for many growing files."""
@@ -266,6 +268,8 @@ class FollowedSource(Source):
             reader = _ReaderMaker(self, path, format)
             follower = TrackedPath(Path(path), reader.make, self.on_gap, self.rotate_wait)
         self._followers[path] = follower
+        if self._fixed is not None:
+            follower.fix_schema(self._fixed)
         follower.open(saved)
 
 

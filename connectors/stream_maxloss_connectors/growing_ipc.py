@@ -129,7 +129,7 @@ class GrowingIpc(GrowingReader):
 
     def position(self) -> dict[str, Any]:
         """Return byte of the message, and row in it, of the next unread row."""
-        return {"offset": self._offset, "row": self._row}
+        return {"offset": self._offset, "row": self._row, "start": self._start}
 
     def _read_records(self) -> bool:
         """Read the next message if it is whole; only one with rows gives any."""
@@ -139,7 +139,7 @@ class GrowingIpc(GrowingReader):
         data = self.file.read_at(message.start, message.end - message.start)
         if len(data) < message.end - message.start:
             return False
-        self._offset, self._next = message.start, message.end
+        self._offset = message.start
         if message.kind == _RECORDS:
             self._feed.give(data)
             self._records = self._decode()
@@ -147,6 +147,7 @@ class GrowingIpc(GrowingReader):
         else:
             self._keep(message, data)
             self._offset = message.end
+        self._next = message.end
         return True
 
     def _address(self, place: int, first: int, row: int) -> str:
@@ -179,8 +180,9 @@ class GrowingIpc(GrowingReader):
             raise SourceError(f"{self.name}@{self._offset}: batch cannot be read: {error}") from error
 
     def _remember_start(self, message: _Message) -> None:
-        if message.start == self._start:
-            stop = min(message.end, message.start + FINGERPRINT_BYTES)
+        if self.file.identity.prefix_bytes <= self._start:
+            # So far the schema alone was known, which other files have too.
+            stop = min(message.end, self._start + FINGERPRINT_BYTES)
             self.file.remember_prefix(self.file.read_at(0, stop))
 
     def _message_at(self, place: int) -> _Message | None:

@@ -56,4 +56,7 @@ class GrowingReader(ABC):
 
     @abstractmethod
     def position(self) -> dict[str, Any]:
-        """Return the next unread record as JSON-able data, `offset` among it."""
+        """Return the next unread record as JSON-able data.
+
+        Among it are `offset`, the byte of that record, and `start`, the byte of the first record of the file.
+        """

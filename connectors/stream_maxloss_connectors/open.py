@@ -72,11 +72,13 @@ def open_source(
         A file, a glob or directory of files (read in the order of their names), several of these (read in the order
         given), `-` for standard input, or `kafka://host:port/topic`. The ending of the name tells the format:
         `.csv .tsv .jsonl .ndjson .svm .svmlight .libsvm`, each also with `.gz` or `.zst` behind it,
-        `.parquet .pq .arrow .arrows .ipc .feather`.
+        `.parquet .pq .arrow .arrows .ipc .feather`. Standard input can be reopened at a position if the same data is
+        fed again from its beginning: what was read is passed, and other data is refused.
     format
         `csv`, `tsv`, `jsonl`, `svmlight`, `parquet` or `arrow`, where the name does not tell or standard input is read.
     schema
-        Names and types of the columns. None: the first records tell, with whole numbers as float64.
+        Names and types of the columns. None: the first records tell (the first MiB of text, or what a pipe gives at
+        first), with whole numbers as float64; a later record that does not fit is bad.
     columns
         Columns to return, in this order; None for all.
     follow

@@ -110,11 +110,11 @@ class TextBlocks:
         """Return the next block, or None at the end, or if none was complete within `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while not self.ended:
-            data = self.stream.read(self.block_bytes, deadline - time.monotonic())
+            data = self.stream.read_on(self._rest, self.block_bytes, deadline - time.monotonic())
             if data is None:
                 return None
-            at_end = not data
-            self._rest = self._rest + data if self._rest else data
+            at_end = len(data) == len(self._rest)
+            self._rest = data
             if not self.begun and not self._begin(at_end):
                 continue
             block = self._cut(at_end)

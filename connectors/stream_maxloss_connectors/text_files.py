@@ -26,7 +26,7 @@ __all__ = ["TextFormat"]
 
 
 class TextFormat(FileFormat):
-    """Reads text files in blocks.
+    r"""Reads text files in blocks.
 
     Blocks are decoded by a few threads ahead of the reader, in order, so that decoding and learning go on side by
     side. What was decoded but not handed out is unread; only a handful of blocks are held, whatever the file's size.
@@ -47,6 +47,21 @@ class TextFormat(FileFormat):
         Bytes to decode at once. Types are inferred from the first block.
     threads
         Threads that decode; None for one per processor, up to 4.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from stream_maxloss_connectors.bad_records import BadRecords
+    >>> from stream_maxloss_connectors.file_source import FileSource
+    >>> from stream_maxloss_connectors.json_lines import JsonDecoder
+    >>> from stream_maxloss_connectors.text_files import TextFormat
+    >>> bad = BadRecords("skip")
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = pathlib.Path(file.name).write_text('{"amount": 3}\n{"amount": "x"}\n{"amount": 5}\n')
+    ...     with FileSource([file.name], TextFormat(JsonDecoder(), bad)) as source:
+    ...         source.open()
+    ...         source.next_batch(max_rows=10, timeout=1).records.to_pydict(), bad.count
+    ({'amount': [3.0, 5.0]}, 1)
 
     """
 

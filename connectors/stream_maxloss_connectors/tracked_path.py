@@ -18,6 +18,7 @@ from stream_maxloss_connectors.file_identity import (
     FileIdentity,
     OpenedFile,
     find_file,
+    is_rotated_name,
     rotated_names,
 )
 from stream_maxloss_connectors.growing_reader import GrowingReader, Rows
@@ -122,7 +123,7 @@ class TrackedPath:
 
     def knows(self, path: Path) -> bool:
         """Tell whether the file at another path is read, or was read, as a generation of this one."""
-        if path in rotated_names(self.path):
+        if path.parent == self.path.parent and is_rotated_name(self.path.name, path.name):
             return True
         if self._reader is not None and self._reader.file.stands_at(path):
             return True
@@ -153,8 +154,13 @@ class TrackedPath:
         if self._reader is None:
             return None
         file = self._reader.file
+        unseen = self._unseen()
         stands = file.stands_at(self.path)
-        if stands or (stands is None and not file.unlinked):
+        if stands:
+            # As long as the file was not moved, what appears beside it is a copy. (Looked for before asking where the
+            # file stands: if it were moved in between, a copy could not be told from a generation.)
+            self._finish_with(*(identity_of(path) for path in unseen))
+        if stands or (stands is None and not file.unlinked and not unseen):
             self._leaving = None
             return None
         if self._leaving is None or self._leaving[1] != file.size:
@@ -167,6 +173,7 @@ class TrackedPath:
         reader = self._reader
         if reader is None:
             return
+        self._finish_copies_of(reader.file.identity, reader.position())
         reader.finish()
         if not reader.file.identity.prefix_bytes:
             reader.file.remember_prefix(reader.file.read_at(0, FINGERPRINT_BYTES))
@@ -176,6 +183,8 @@ class TrackedPath:
 
     def _finish_with(self, *identities: FileIdentity) -> None:
         """Remember files not to be read again, as long as they are there to be met again."""
+        if not identities:
+            return
         try:
             inodes = {entry.inode() for entry in os.scandir(self.path.parent)}
         except OSError:
@@ -183,15 +192,31 @@ class TrackedPath:
         kept = [identity for identity in (*self._finished, *identities) if identity.inode in inodes]
         self._finished = list(dict.fromkeys(kept))
 
+    def _finish_copies_of(self, identity: FileIdentity, at: Mapping[str, Any]) -> None:
+        """Pass over copies of a file that was cut: what was read of it would come twice."""
+        if _is_untouched(at):
+            # Nothing but a header was read, which other files have too; a copy can only bring what was missed.
+            return
+        copies = [path for path in rotated_names(self.path) if identity.starts_like(path)]
+        self._finish_with(*(identity_of(path) for path in copies))
+
     def _open_next(self) -> bool:
-        unseen = [path for path in rotated_names(self.path) if not self._is_finished(path)]
-        for path in (*unseen, self.path):
+        for path in (*self._unseen(), self.path):
             try:
                 self._reader = self._make_reader(OpenedFile(path), None, self._header)
             except FileNotFoundError:
                 continue
             return True
         return False
+
+    def _unseen(self) -> list[Path]:
+        """Return generations that came and went between two looks, the oldest first."""
+        current = None if self._reader is None else self._reader.file
+        return [
+            path
+            for path in rotated_names(self.path)
+            if not self._is_finished(path) and not (current is not None and current.stands_at(path))
+        ]
 
     def _is_finished(self, path: Path) -> bool:
         # An empty file is known by its inode alone, which another may have by now.
@@ -203,8 +228,14 @@ class TrackedPath:
     def _find_again(self, saved: Mapping[str, Any]) -> None:
         identity, offset = FileIdentity.from_json(saved["file"]), saved["at"]["offset"]
         found = find_file(identity, [self.path, Path(saved["path"])])
+        no_record_known = _is_untouched(saved["at"]) and identity.prefix_bytes <= saved["at"]["start"]
+        if no_record_known and found in (None, self.path, *rotated_names(self.path)):
+            # It is known by little more than its inode, which another file may have by now. If it still is one of the
+            # generations it will be read in its turn.
+            return
         if found is None:
             self._gap(f"the file that was read up to byte {offset} is gone, and whatever was written to it since")
+            self._finish_copies_of(identity, saved["at"])
             return
         file = OpenedFile(found, identity)
         try:
@@ -213,6 +244,7 @@ class TrackedPath:
         except FileChangedError as change:
             file.close()
             self._gap(f"the file was read up to byte {offset} and then cut to {change.size} bytes")
+            self._finish_copies_of(identity, saved["at"])
 
     def _start_over(self, change: FileChangedError) -> None:
         """Read a file that was cut or filled anew from its start."""
@@ -230,8 +262,7 @@ class TrackedPath:
                 f"{self.path}: the file was cut or filled anew and is read from its start; rows written behind byte "
                 f"{reader.offset} just before that are lost"
             )
-        # A copy that was made before the cut holds nothing new.
-        self._finish_with(*(identity_of(path) for path in rotated_names(self.path)))
+        self._finish_copies_of(reader.file.identity, reader.position())
         reader.file.forget_start()
         self._reader = self._make_reader(reader.file, None, self._header)
 
@@ -253,6 +284,10 @@ def identity_of(path: Path) -> FileIdentity:
         return file.identity
     finally:
         file.close()
+
+
+def _is_untouched(at: Mapping[str, Any]) -> bool:
+    return at["offset"] == at["start"] and not at.get("row")
 
 
 def _warn(message: str) -> None:

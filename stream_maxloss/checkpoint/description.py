@@ -6,6 +6,7 @@ that only `register` adds to; a name in a file never imports anything.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,7 +16,16 @@ import numpy as np
 from stream_maxloss.checkpoint.damage import RefusedError
 from stream_maxloss.errors import CheckpointError
 
-__all__ = ["ForeignModelError", "build", "describe", "infinite_patterns", "register"]
+__all__ = [
+    "ForeignModelError",
+    "build",
+    "describe",
+    "infinite_patterns",
+    "is_pipeline",
+    "parts_of",
+    "register",
+    "register_value",
+]
 
 Class = TypeVar("Class", bound=type)
 
@@ -25,6 +35,8 @@ class _Registration:
     kind: type
     state_version: int
     may_be_infinite: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    is_value: bool = False
 
 
 class ForeignModelError(CheckpointError):
@@ -32,10 +44,12 @@ class ForeignModelError(CheckpointError):
 
 
 _registered: dict[str, _Registration] = {}
-_RESERVED = ("Pipeline", "dict", "tuple")
+_RESERVED = ("Pipeline", "RowPipeline", "dict", "tuple")
 
 
-def register(kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[str] = ()) -> Class:
+def register(
+    kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[str] = (), parts: Iterable[str] = ()
+) -> Class:
     """Allow a class in checkpoints, by its bare name.
 
     Parameters
@@ -47,6 +61,8 @@ def register(kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[s
     may_be_infinite
         Patterns (as of a shell) of the names in its state that may hold NaN or infinities. All else must be finite,
         when saved and when loaded: a weight that is NaN spoils every prediction from then on.
+    parts
+        Parameters that are estimators whose state its own `state_dict` leaves out: it is stored under their names.
 
     Raises
     ------
@@ -62,8 +78,42 @@ def register(kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[s
     for method in ("_get_params", "state_dict", "load_state_dict"):
         if not callable(getattr(kind, method, None)):
             raise TypeError(f"a registered class must have {method}(), got {name}")
-    _registered[name] = _Registration(kind, state_version, tuple(may_be_infinite))
+    _registered[name] = _Registration(kind, state_version, tuple(may_be_infinite), tuple(parts))
     return kind
+
+
+def register_value(kind: Class) -> Class:
+    """Allow a class as a parameter: an object without state, whose attributes are the arguments that made it."""
+    name = kind.__name__
+    if name in _RESERVED or (name in _registered and _registered[name].kind is not kind):
+        raise ValueError(f"name of a registered class must be unique, got a second {name!r}; rename it")
+    _registered[name] = _Registration(kind, 1, (), is_value=True)
+    return kind
+
+
+def register_own() -> None:
+    """Register this library's own estimators, as soon as one may be asked for and not before: they compile kernels."""
+    importlib.import_module("stream_maxloss.checkpoint.estimators")
+
+
+def pipeline_class(name: str) -> type | None:
+    """Return the kind of pipeline that a name stands for: River's own, or ours that learns batches row by row."""
+    from river.compose import Pipeline
+
+    from stream_maxloss.linear import RowPipeline
+
+    return {"Pipeline": Pipeline, "RowPipeline": RowPipeline}.get(name)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a pipeline of one of the two kinds, and not of a subclass."""
+    return type(model) is pipeline_class(type(model).__name__)
+
+
+def parts_of(model: Any) -> tuple[str, ...]:
+    """Return the parameters of a model whose state is stored apart from its own."""
+    registration = _registration_of(model)
+    return () if registration is None else registration.parts
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -75,18 +125,19 @@ def describe(model: Any) -> dict[str, Any]:
         If a part of it is not registered.
 
     """
-    from river.compose import Pipeline
-
-    if type(model) is Pipeline:
-        steps = [[name, describe(step)] for name, step in model.steps.items()]
-        return {"class": "Pipeline", "params": {"steps": steps}}
+    register_own()
     name: str = type(model).__name__
+    if is_pipeline(model):
+        steps = [[step_name, describe(step)] for step_name, step in model.steps.items()]
+        return {"class": name, "params": {"steps": steps}}
     registration = _registration_of(model)
     if registration is None:
         raise ForeignModelError(
             f"a model must be made of stream-maxloss's own estimators to be saved without pickle, got {name}; "
             "save it with allow_pickle=True (--allow-pickle), and load only what you wrote yourself"
         )
+    if registration.is_value:
+        return {"class": name, "params": {key: _describe_param(value) for key, value in vars(model).items()}}
     # River gives (class, params) for a part that is an estimator; the part itself is the attribute.
     params = {key: _describe_param(getattr(model, key, value)) for key, value in model._get_params().items()}
     return {"class": name, "params": params, "state_version": registration.state_version}
@@ -101,19 +152,18 @@ def build(description: Any) -> Any:
         If it names another class or its parameters are not accepted.
 
     """
-    from river.compose import Pipeline
-
+    register_own()
     name, params = _class_and_params(description)
-    if name == "Pipeline":
+    if (pipeline := pipeline_class(name)) is not None:
         try:
-            return Pipeline(*((str(step), build(part)) for step, part in params["steps"]))
+            return pipeline(*((str(step), build(part)) for step, part in params["steps"]))
         except (LookupError, ValueError, TypeError) as error:
-            raise RefusedError(f"Pipeline must have steps of a name and a model, got: {error}") from error
+            raise RefusedError(f"{name} must have steps of a name and a model, got: {error}") from error
     registration = _registered.get(name)
     if registration is None:
         raise RefusedError(f"class must be one of {', '.join(sorted(_registered))}, got {name!r}")
     version = description.get("state_version")
-    if version != registration.state_version:
+    if version != registration.state_version and not registration.is_value:
         raise RefusedError(
             f"state_version of {name} must be {registration.state_version}, got {version!r}; "
             "load it with the release that wrote it"

@@ -23,7 +23,14 @@ import numpy as np
 
 from stream_maxloss.checkpoint.content import Content, State
 from stream_maxloss.checkpoint.damage import RefusedError
-from stream_maxloss.checkpoint.description import ForeignModelError, build, describe, infinite_patterns
+from stream_maxloss.checkpoint.description import (
+    ForeignModelError,
+    build,
+    describe,
+    infinite_patterns,
+    is_pipeline,
+    parts_of,
+)
 from stream_maxloss.checkpoint.manifest import MANIFEST_FILE
 from stream_maxloss.checkpoint.reader import read_checkpoint
 from stream_maxloss.checkpoint.store import CheckpointStore
@@ -152,24 +159,24 @@ def _unpickle(content: Content, name: str) -> Any:
 
 
 def _state_of(model: Any) -> State:
-    from river.compose import Pipeline
-
-    if type(model) is not Pipeline:
-        return dict(model.state_dict())
-    # By place and not by name: a step may be called "a.b" beside one called "a" that has a part "b".
-    states = (_state_of(step) for step in model.steps.values())
-    return {f"{place}.{key}": value for place, state in enumerate(states) for key, value in state.items()}
+    if is_pipeline(model):
+        # By place and not by name: a step may be called "a.b" beside one called "a" that has a part "b".
+        states = {str(place): _state_of(step) for place, step in enumerate(model.steps.values())}
+        own = {}
+    else:
+        states = {part: _state_of(getattr(model, part)) for part in parts_of(model)}
+        own = dict(model.state_dict())
+    return own | {f"{prefix}.{key}": value for prefix, state in states.items() for key, value in state.items()}
 
 
 def _load_state(model: Any, state: State) -> None:
-    from river.compose import Pipeline
-
-    if type(model) is not Pipeline:
+    steps = enumerate(model.steps.values()) if is_pipeline(model) else ((n, getattr(model, n)) for n in parts_of(model))
+    for name, part in steps:
+        prefix = f"{name}."
+        # The parts first: a wrapper takes up its own state around a learner that is what it was.
+        _load_state(part, {key.removeprefix(prefix): state.pop(key) for key in list(state) if key.startswith(prefix)})
+    if not is_pipeline(model):
         model.load_state_dict(state)
-        return
-    for place, step in enumerate(model.steps.values()):
-        prefix = f"{place}."
-        _load_state(step, {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)})
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from stream_maxloss.errors import (
     TooManyBadRecordsError,
 )
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "code_of"]
+__all__ = ["BAD_DATA", "CHECKPOINT", "DONE", "FAILED", "INTERRUPTED", "SOURCE", "USAGE", "code_of"]
 
 DONE = 0  # the end of the source, the limit, or a clean stop on SIGTERM
 FAILED = 1  # an error that has no code of its own
@@ -45,4 +45,4 @@ def code_of(error: BaseException) -> int:
         return FAILED
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    return USAGE if isinstance(error, ValueError | TypeError) else FAILED
+    return USAGE if isinstance(error, ValueError | TypeError) or hasattr(error, "format_message") else FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,7 @@ class Engine:
         self.labels = labels
         self.is_native = runs_in_kernel(model)
         self.is_classifier = isinstance(model, base.Classifier)
+        self.takes_weights = takes_weights(model)
 
     def learn(self, X: Any, y: Any, w: Any = None) -> Scored:
         """Predict each row of a frame, then learn it."""
@@ -76,10 +78,11 @@ class Engine:
         return self._learn_rows(X, y, w)
 
     def predict(self, X: Any, y: Any = None) -> Scored:
-        """Predict each row of an Arrow frame and learn nothing."""
+        """Predict each row of a frame and learn nothing."""
         labels = np.empty(0) if y is None else as_array(y)
         if self.is_native and self.is_classifier:
-            positive = as_array(self.model.predict_proba_many(X)["True"])
+            answer = self.model.predict_proba_many(X)
+            positive = as_array(answer[True] if hasattr(answer, "iloc") else answer["True"])
             return Scored(labels if y is None else signs_of(y) > 0.0, positive >= 0.5, positive)
         return Scored(labels, None, None, [self._ask(x) for x in frame_to_dicts(X)])
 
@@ -88,6 +91,13 @@ class Engine:
             low, high = clip_range(self.model)
             return Scored(as_array(y).astype(np.float64), np.clip(scores, low, high), None)
         return Scored(signs_of(y) > 0.0, scores >= 0.0, 0.5 * (1.0 + np.tanh(0.5 * scores)))
+
+    def learn_row(self, x: dict[Any, Any], label: Any, w: float | None) -> None:
+        """Learn one row, with its weight if the model takes weights."""
+        if w is None or not self.takes_weights:
+            self.model.learn_one(x, label)
+        else:
+            self.model.learn_one(x, label, w=w)
 
     def _ask(self, x: dict[Any, Any]) -> Any:
         if self.labels or not self.is_classifier:
@@ -100,10 +110,7 @@ class Engine:
         answers = []
         for row, (x, label) in enumerate(zip(frame_to_dicts(X), labels.tolist(), strict=True)):
             answers.append(self._ask(x))
-            if weights is None:
-                self.model.learn_one(x, label)
-            else:
-                self.model.learn_one(x, label, w=float(weights[row]))
+            self.learn_row(x, label, None if weights is None else float(weights[row]))
         return Scored(labels, None, None, answers)
 
 
@@ -113,6 +120,12 @@ def runs_in_kernel(model: Any) -> bool:
     if is_native is not None:
         return bool(is_native())
     return hasattr(model, "_learn_scored")
+
+
+def takes_weights(model: Any) -> bool:
+    """Tell whether `learn_one` takes a sample weight; a model that does not learns all rows alike, as in River."""
+    parameters = inspect.signature(model.learn_one).parameters
+    return "w" in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
 
 def clip_range(model: Any) -> tuple[float, float]:

@@ -92,12 +92,13 @@ def progressive(
     if not metric.works_with(model):
         raise ValueError(f"{type(metric).__name__} cannot score {model}; choose a metric for its kind of answer")
     if delay < 0:
-        raise ValueError(f"delay must not be negative, got {delay!r}")
-    engine = Engine(model, labels=metric.requires_labels)
+        raise ValueError(f"delay must not be negative, got {delay!r}; 0 is for labels that come with their rows")
+    engine = Engine(model, labels=getattr(metric, "requires_labels", True))
     following = next_report(step)
     started = time.perf_counter()
-    rows, reported, report_at = 0, -1, following(0)
     runner = Delayed(engine, metric, delay) if delay else None
+    # With a delay, a row is scored when `delay` more have been asked about: `rows` counts those that are scored.
+    rows, reported, report_at = -delay, -1, following(0)
     for X, y, w in pieces(stream, target, weight):
         first = 0
         while first < len(y):
@@ -114,8 +115,13 @@ def progressive(
                 yield Progress(rows, values_of(metric), time.perf_counter() - started)
                 reported, report_at = rows, following(rows)
     if runner is not None:
-        runner.flush()
-    if rows != reported or runner is not None:
+        rows = max(rows, 0)
+        for scored in runner.flush(rows):
+            rows = scored
+            if rows == report_at:
+                yield Progress(rows, values_of(metric), time.perf_counter() - started)
+                reported, report_at = rows, following(rows)
+    if rows != reported:
         yield Progress(rows, values_of(metric), time.perf_counter() - started)
 
 
@@ -158,10 +164,16 @@ def take_columns(frame: Any, target: str | None, weight: str | None) -> tuple[An
 
     if target is None:
         raise ValueError("target must name the label's column where the stream yields frames by themselves, got None")
-    batch = frame if is_record_batch(frame) else frame if isinstance(frame, pa.Table) else pa.table(frame)
+    if hasattr(frame, "iloc"):
+        # Without this, an index that is more than a count would become a feature.
+        batch = pa.Table.from_pandas(frame, preserve_index=False)
+    else:
+        batch = frame if is_record_batch(frame) or isinstance(frame, pa.Table) else pa.table(frame)
     for name in (target, weight):
         if name is not None and name not in batch.schema.names:
-            raise ValueError(f"target and weight must be columns, got {name!r}; there are {batch.schema.names}")
+            raise ValueError(
+                f"target and weight must be columns, got {name!r}; choose from {', '.join(batch.schema.names)}"
+            )
     kept = [name for name in batch.schema.names if name not in (target, weight)]
     w = None if weight is None else as_array(batch.column(weight))
     return batch.select(kept), as_array(batch.column(target)), w
@@ -180,10 +192,7 @@ def run_piece(engine: Engine, metric: Any, X: Any, y: Any, w: Any, part: slice) 
         x, label = X[0], y[0]
         answer = engine._ask(x)
         score_answer(metric, label, answer)
-        if w is None:
-            engine.model.learn_one(x, label)
-        else:
-            engine.model.learn_one(x, label, w=w[0])
+        engine.learn_row(x, label, None if w is None else w[0])
         return
     scored = engine.learn(cut(X, part.start, part.stop), y[part], None if w is None else w[part])
     update(metric, scored)
@@ -224,15 +233,14 @@ class Delayed:
                 self._answer()
             self.waiting.append((dict(x), labels[row], None if w is None else w[row], self.engine._ask(x)))
 
-    def flush(self) -> None:
-        """Score and learn what is still waiting."""
+    def flush(self, rows: int) -> Iterator[int]:
+        """Score and learn what is still waiting, one by one; yield the number of rows scored, `rows` at the start."""
         while self.waiting:
             self._answer()
+            rows += 1
+            yield rows
 
     def _answer(self) -> None:
         x, label, weight, answer = self.waiting.popleft()
         score_answer(self.metric, label, answer)
-        if weight is None:
-            self.engine.model.learn_one(x, label)
-        else:
-            self.engine.model.learn_one(x, label, w=float(weight))
+        self.engine.learn_row(x, label, None if weight is None else float(weight))

@@ -111,7 +111,6 @@ class LLM(LinearFit):
         """Fit to a table and its labels, or to a model's retained window."""
         rows = self._read(X, y)
         templates = bind_templates(self.templates, RowCondition(rows))
-        positive, negative = rows.parts()
         solution = self._start(rows.shape[1], self.warm_start)
         epsilon = self.estimated_epsilon if self.warm_start else self.epsilon
         margins = rows.product(solution)
@@ -119,7 +118,7 @@ class LLM(LinearFit):
         for iteration in range(1, self.iterations + 1):
             alpha = mislabel_probability(margins, epsilon)
             weight = (1.0 - alpha) * misprediction_probability(margins)
-            up, down = positive.T @ weight, negative.T @ weight
+            up, down = rows.split_sums(weight)
             odds = epsilon / (1.0 - epsilon)
             W_up, W_down = up + odds * down, down + odds * up
             gains = (np.sqrt(W_up) - np.sqrt(W_down)) ** 2

@@ -91,13 +91,12 @@ class LogBoost(LinearFit):
         rows = self._read(X, y)
         templates = bind_templates(self.templates, RowCondition(rows))
         smoothing = 0.5 / rows.shape[0] if self.smoothing is None else self.smoothing
-        positive, negative = rows.parts()
         solution = self._start(rows.shape[1], self.warm_start)
         margins = rows.product(solution)
         losses, progress = [log_loss(margins).sum()], []
         for _ in range(self.iterations):
             q = misprediction_probability(margins)
-            W_up, W_down = positive.T @ q, negative.T @ q
+            W_up, W_down = rows.split_sums(q)
             d = half_log_ratio(W_up + smoothing, W_down + smoothing)
             # The decrease that Lemma 2.1 guarantees for any d; at the unsmoothed one it is the difference of roots.
             gains = W_up * -np.expm1(-d) + W_down * -np.expm1(d)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["SignedRows", "read_matrix", "read_signed_rows"]
@@ -40,19 +41,24 @@ class SignedRows:
         """|M|."""
         return abs(self.matrix)
 
-    def parts(self) -> tuple[Any, Any]:
-        """Return max(M, 0) and max(-M, 0)."""
+    def split_sums(self, weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, for each column j, the sums of weight_i |M_ij| over its positive and over its negative entries."""
         if is_sparse(self.matrix):
-            return self.matrix.maximum(0.0), (-self.matrix).maximum(0.0)
-        return np.maximum(self.matrix, 0.0), np.maximum(-self.matrix, 0.0)
+            return split_sums_sparse(self.matrix.data, self.matrix.indices, self.matrix.indptr, weight)
+        return split_sums(self.matrix, weight)
 
     def product(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
         """M delta, at the price of one column where delta has one entry (a sequential step)."""
         entries = np.flatnonzero(delta)
         if len(entries) != 1:
             return self.matrix @ delta
-        column = self.matrix[:, [entries[0]]]
-        return np.asarray(column @ delta[entries])
+        column = entries[0]
+        if not is_sparse(self.matrix):
+            return self.matrix[:, column] * delta[column]
+        stored = slice(self.matrix.indptr[column], self.matrix.indptr[column + 1])
+        product = np.zeros(self.matrix.shape[0])
+        product[self.matrix.indices[stored]] = self.matrix.data[stored] * delta[column]
+        return product
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -112,7 +118,9 @@ def _as_numbers(X: Any, names: Sequence[str] | None) -> tuple[Any, list[str] | N
         from scipy import sparse
 
         # The copy keeps the caller's matrix from being written to when its NaNs become zeros.
-        return sparse.csc_array(X, dtype=np.float64, copy=True), None
+        matrix = sparse.csc_array(X, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        return matrix, None
     if type(X).__module__.startswith("pyarrow"):
         return _arrow_columns(X, names)
     own_names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -166,3 +174,34 @@ def _with_column(matrix: Any, column: NDArray[np.float64]) -> Any:
 
         return sparse.hstack([matrix, sparse.csc_array(column[:, None])], format="csc")
     return np.column_stack((matrix, column))
+
+
+@njit(cache=True)
+def split_sums(
+    matrix: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Do `SignedRows.split_sums` in one pass over a dense matrix; two products with its parts would take two."""
+    up, down = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            share = weight[i] * matrix[i, j]
+            up[j] += max(share, 0.0)
+            down[j] += max(-share, 0.0)
+    return up, down
+
+
+@njit(cache=True)
+def split_sums_sparse(
+    data: NDArray[np.float64], indices: NDArray[np.int32], indptr: NDArray[np.int32], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Do the same over the columns of a CSC matrix."""
+    columns = len(indptr) - 1
+    up, down = np.zeros(columns), np.zeros(columns)
+    for j in range(columns):
+        positive, negative = 0.0, 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            share = weight[indices[k]] * data[k]
+            positive += max(share, 0.0)
+            negative += max(-share, 0.0)
+        up[j], down[j] = positive, negative
+    return up, down

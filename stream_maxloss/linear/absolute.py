@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_maxloss.arguments import require_choice, require_positive
-from stream_maxloss.labels import as_array
+from stream_maxloss.labels import target_of, targets_of
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.model import LinearModel, row_weights
 from stream_maxloss.linear.native import native_series
@@ -76,7 +76,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
     ) -> None:
         require_positive("lr", lr, "0.1 is a good start")
         if not low < high:
-            raise ValueError(f"low must be below high, got {low!r} and {high!r}")
+            raise ValueError(f"low must be below high, got {low!r} and {high!r}; swap them")
         if radius is not None:
             require_positive("radius", radius, "use None for no ball")
         require_choice("schedule", schedule, ("sqrt", "constant"))
@@ -107,10 +107,7 @@ class AbsoluteOGD(base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
         """Learn one row. `w` scales its update."""
-        target = float(y)
-        if not math.isfinite(target):
-            raise ValueError(f"y must be a finite number, got {y!r}; leave the row out")
-        self._model.learn(x, target, w)
+        self._model.learn(x, target_of(y), w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Return the score, clipped to [low, high]."""
@@ -126,12 +123,12 @@ class AbsoluteOGD(base.MiniBatchRegressor):
 
     def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
         """Learn the rows of a frame, each scaled as it comes; return the scores before."""
-        targets = finite_targets(y)
+        targets = targets_of(y)
         return run_scaled_frame(scaler, self._model, X, targets, row_weights(w, len(targets)))
 
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
         """Learn the rows of a frame and return the score that each had before it was learned."""
-        targets = finite_targets(y)
+        targets = targets_of(y)
         return self._model.run(X, targets, row_weights(w, len(targets)))
 
     def predict_many(self, X: Any) -> Any:
@@ -160,20 +157,3 @@ class AbsoluteOGD(base.MiniBatchRegressor):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` of a learner with the same parameters returned."""
         self._model.load_state_dict(state)
-
-
-def finite_targets(y: Any) -> NDArray[np.float64]:
-    """Return the targets as numbers.
-
-    Raises
-    ------
-    ValueError
-        If one is not finite.
-
-    """
-    targets = as_array(y).astype(np.float64)
-    wrong = ~np.isfinite(targets)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"y of row {row} must be a finite number, got {targets[row].item()!r}; leave the row out")
-    return targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.classifier import LinearClassifier
@@ -50,7 +51,7 @@ class BalancedWinnow(LinearClassifier):
         intercept: bool = True,
         hash_bits: int | None = None,
     ) -> None:
-        if not (isinstance(beta, int | float) and 1.0 < beta < math.inf):
+        if not (isinstance(beta, Real) and 1.0 < beta < math.inf):
             raise ValueError(f"beta must be greater than 1, got {beta!r}; 1.1 is a good start")
         self.beta = beta
         self._with_intercept = intercept

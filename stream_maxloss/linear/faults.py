@@ -16,8 +16,18 @@ __all__ = ["find_fault", "refuse_row", "refuse_value"]
 
 def find_fault(columns: NDArray[np.int64], values: NDArray[np.float64], status: int) -> tuple[int, float]:
     """Return the column and the value that a status speaks of."""
-    entry = fault_entry(status) if fault_kind(status) != OVERFLOW else int(np.argmax(np.abs(values)))
+    if fault_kind(status) != OVERFLOW:
+        entry = fault_entry(status)
+    elif len(values) and not np.isnan(values).all():
+        entry = int(np.nanargmax(np.abs(values)))
+    else:
+        return -1, 0.0  # the constant feature alone
     return int(columns[entry]), float(values[entry])
+
+
+def feature_name(features: FeatureMap | HashedFeatureMap, column: int) -> Hashable:
+    """Return the name of the column of a fault."""
+    return features.name_of(column) if column >= 0 else "intercept"
 
 
 def refuse_value(status: int, name: Hashable, value: float, place: str = "") -> ValueError:
@@ -35,13 +45,16 @@ def refuse_row(
     rows: Rows, features: FeatureMap | HashedFeatureMap, row: int, status: int, first: int = 0
 ) -> ValueError:
     """Return the error for a row of a stretch of a frame that begins at row `first`."""
+    column, value = find_fault(*row_entries(rows, row), status)
+    return refuse_value(status, feature_name(features, column), value, f" of row {first + row}")
+
+
+def row_entries(rows: Rows, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the columns and the values of one row."""
     if rows.indptr is None:
-        columns, values = rows.columns, rows.values[row]
-    else:
-        part = slice(rows.indptr[row], rows.indptr[row + 1])
-        columns, values = rows.columns[part], rows.values[part]
-    column, value = find_fault(columns, values, status)
-    return refuse_value(status, features.name_of(column), value, f" of row {first + row}")
+        return rows.columns, rows.values[row]
+    part = slice(rows.indptr[row], rows.indptr[row + 1])
+    return rows.columns[part], rows.values[part]
 
 
 def check_rows(stretches: list[Rows], features: FeatureMap | HashedFeatureMap, unit: bool) -> None:

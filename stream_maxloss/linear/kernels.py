@@ -1,6 +1,7 @@
 """The per-row step of every linear learner, over dense and over sparse rows.
 
 Each step returns a status: 0 if the row was learned, else `scoring.fault(kind, entry)`, and then nothing has changed.
+`h` is the whole memory, so that a step that is passed the header reaches all of it.
 """
 
 from __future__ import annotations
@@ -66,6 +67,28 @@ LARGEST_WEIGHT = 1e100
 
 
 @compiled
+def fold_scale(h: Floats, shrink: float) -> None:
+    """Shrink w, to nothing if need be, by moving the scale into v: v <- SCALE shrink v, SCALE <- 1.
+
+    The sum of iterates SCALE_SUM v - u moves into u at the same time. Were SCALE_SUM divided by the scale instead, both
+    terms would grow with every fold until their difference held no true digit.
+    """
+    capacity = int(h[CAPACITY])
+    v = h[HEADER + capacity : HEADER + 2 * capacity]
+    factor = h[SCALE] * shrink
+    if h[AVERAGED] != 0.0:
+        u = h[HEADER + 2 * capacity : HEADER + 3 * capacity]
+        for j in range(capacity):
+            u[j] -= h[SCALE_SUM] * v[j]
+        h[U_INTERCEPT] -= h[SCALE_SUM] * h[V_INTERCEPT]
+        h[SCALE_SUM] = 0.0
+    for j in range(capacity):
+        v[j] *= factor
+    h[V_INTERCEPT] *= factor
+    h[SCALE] = 1.0
+
+
+@compiled
 def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: float) -> float:
     """Apply w <- shrink w + coefficient x to the scalars; return the step that v has to make along x.
 
@@ -73,8 +96,11 @@ def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: flo
     SCALE_SUM v - u when u grows by SCALE_SUM delta x at every move, so averaging costs nothing on rows that
     change nothing.
     """
-    if shrink != 1.0 and shrink > 0.0:
-        h[SCALE] *= shrink
+    if shrink != 1.0:
+        if h[SCALE] * shrink < SMALLEST_SCALE:
+            fold_scale(h, shrink)
+        else:
+            h[SCALE] *= shrink
     if h[RADIUS] > 0.0:
         h[NORM] = shrink * shrink * h[NORM] + 2.0 * shrink * coefficient * score + coefficient * coefficient * norm
     delta = coefficient / h[SCALE]
@@ -88,13 +114,13 @@ def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: flo
 
 
 @compiled
-def fold_scale(h: Floats, v: Floats) -> None:
-    """Move the scale into v: v <- SCALE v, SCALE <- 1, which leaves SCALE_SUM v as it was."""
+def length_of(v: Floats, intercept: float) -> float:
+    """Return the length of v and the intercept together, without overflow."""
+    largest = max(np.max(np.abs(v)), abs(intercept))
+    total = (intercept / largest) ** 2
     for j in range(v.shape[0]):
-        v[j] *= h[SCALE]
-    h[V_INTERCEPT] *= h[SCALE]
-    h[SCALE_SUM] /= h[SCALE]
-    h[SCALE] = 1.0
+        total += (v[j] / largest) ** 2
+    return largest * math.sqrt(total)
 
 
 @compiled
@@ -102,13 +128,18 @@ def finish(h: Floats, v: Floats) -> None:
     """Project to the ball, keep the scale in range, and count the iterate."""
     radius = h[RADIUS]
     if radius > 0.0:
+        if not math.isfinite(h[NORM]):
+            # The squares overflow although the weights do not.
+            norm = h[SCALE] * length_of(v, h[V_INTERCEPT])
+            h[SCALE] *= min(1.0, radius / norm)
+            h[NORM] = min(norm, radius) ** 2
         if h[UPDATES] % NORM_REFRESH == NORM_REFRESH - 1.0:
             h[NORM] = h[SCALE] * h[SCALE] * (square_sparse(v, 0, v.shape[0]) + h[V_INTERCEPT] * h[V_INTERCEPT])
         if h[NORM] > radius * radius:
             h[SCALE] *= radius / math.sqrt(h[NORM])
             h[NORM] = radius * radius
     if h[SCALE] < SMALLEST_SCALE:
-        fold_scale(h, v)
+        fold_scale(h, 1.0)
     if h[AVERAGED] != 0.0:
         h[SCALE_SUM] += h[SCALE]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stream_maxloss.arguments import require_choice, require_open_unit, require_positive
+from stream_maxloss.arguments import require_choice, require_count, require_open_unit, require_positive
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.classifier import LinearClassifier
 from stream_maxloss.linear.model import LinearModel
@@ -81,11 +81,11 @@ class MarginPursuit(LinearClassifier):
         if not isinstance(scale, str):
             require_positive("scale", scale, "use 'data' to have it set from the data")
         elif scale != "data":
-            raise ValueError(f"scale must be a positive number or 'data', got {scale!r}")
+            raise ValueError(f"scale must be a positive number or 'data', got {scale!r}; 1 is a good start")
         require_positive("l2", l2, "0.1 is a good start")
         require_choice("step", step, ("sqrt", "inverse"))
-        require_positive("warmup", warmup)
-        require_open_unit("delta", delta)
+        require_count("warmup", warmup, "500 is a good start")
+        require_open_unit("delta", delta, remedy="0.05 is a good start")
         self.gamma = gamma
         self.scale = scale
         self.l2 = l2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.faults import check_rows, find_fault, refuse_row, refuse_value
+from stream_maxloss.linear.faults import check_rows, feature_name, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
     learn_row,
     learn_row_columns,
@@ -32,6 +32,8 @@ ROW_OFFSET = layout.row_offset()
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16
+# A score is a sum of products of a weight and a value, a weight one of rate, sample weight and value over scale.
+TAME = 1e30
 
 
 class LinearModel:
@@ -86,6 +88,8 @@ class LinearModel:
         memory[layout.ADAPTED] = adapted
         if intercept:
             memory[layout.V_INTERCEPT] = memory[layout.U_INTERCEPT] = initial
+        # Every hashed column is known from the start.
+        memory[layout.SEEN] = len(self.features)
         self.memory = layout.grow(memory, max(FIRST_CAPACITY, len(self.features)), initial)
         self._forget_row()
 
@@ -96,7 +100,7 @@ class LinearModel:
         self._pack: Callable[..., None] = struct.Struct("0d").pack_into
         self._packed: tuple[Any, ...] | None = None
         self._columns: NDArray[np.int64] | None = None
-        self._buffer = memoryview(self.memory)  # type: ignore[arg-type]
+        self._buffer = self.memory.data
 
     def __getstate__(self) -> dict[str, Any]:
         # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.
@@ -146,7 +150,7 @@ class LinearModel:
                     self._packed = None
                     self._pack(self._buffer, ROW_OFFSET, *values)
                     self._packed = values
-            except (KeyError, struct.error):
+            except (KeyError, struct.error, OverflowError):
                 pass
             else:
                 columns = self._columns
@@ -165,7 +169,7 @@ class LinearModel:
         status = learn_row_sparse(self.memory, columns, values, target, w)
         if status != 0:
             column, value = find_fault(columns, values, status)
-            name = self.features.name_of(column)
+            name = feature_name(self.features, column)
             self.features.truncate(known)
             raise refuse_value(status, name, value)
         self._remember_row(x, columns)
@@ -179,7 +183,7 @@ class LinearModel:
                     self._packed = None
                     self._pack(self._buffer, ROW_OFFSET, *values)
                     self._packed = values
-            except (KeyError, struct.error):
+            except (KeyError, struct.error, OverflowError):
                 pass
             else:
                 columns = self._columns
@@ -196,11 +200,14 @@ class LinearModel:
         scores = np.empty(len(targets))
         try:
             stretches: Iterable[Rows] = read_frame(frame, self.features, learn=True)
+            is_safe = False
             if self.memory.size > LARGE_MODEL:
                 # Looking at every value first is cheaper than a copy of the model to go back to.
                 stretches = list(stretches)
+                check_length(sum(map(len, stretches)), targets)
                 check_rows(stretches, self.features, self.memory[layout.RULE] == layout.WINNOW)
-            else:
+                is_safe = self._cannot_overflow(stretches, weights)
+            if not is_safe:
                 self.memory = self.memory.copy()
                 self._forget_row()
             self._run_stretches(stretches, targets, weights, scores)
@@ -222,14 +229,21 @@ class LinearModel:
         for rows in stretches:
             part = slice(first, first + len(rows))
             if len(targets[part]) != len(rows):
-                break
+                check_length(first + len(rows), targets)
             self._make_room()
             row, status = self._pass(rows, targets[part], weights[part], scores[part], learn=True)
             if row >= 0:
                 raise refuse_row(rows, self.features, row, status, first)
             first += len(rows)
-        if first != len(targets):
-            raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
+        check_length(first, targets)
+
+    def _cannot_overflow(self, stretches: list[Rows], weights: NDArray[np.float64]) -> bool:
+        """Tell whether no row can make a score overflow: the one fault that shows only on the way."""
+        memory = self.memory
+        header = memory[: layout.HEADER]
+        numbers = np.abs(header[np.isfinite(header) & (header != 0.0)])
+        parts = [numbers, 1.0 / numbers, layout.vector_v(memory), layout.vector_u(memory), weights]
+        return all(is_tame(part) for part in (*parts, *(rows.values for rows in stretches)))
 
     def scores(self, frame: Any) -> NDArray[np.float64]:
         """Return the score of each row of a frame."""
@@ -265,7 +279,8 @@ class LinearModel:
         values = self.weight_vector()[: len(self.features)].tolist()
         if self.features.grows:
             return dict(zip(self.features.names, values, strict=True))
-        return {self.features.name_of(column): value for column, value in enumerate(values) if value != self.initial}
+        untouched = 0.0 if self.memory[layout.RULE] == layout.BALANCED_WINNOW else self.initial
+        return {self.features.name_of(column): value for column, value in enumerate(values) if value != untouched}
 
     def weight_vector(self) -> NDArray[np.float64]:
         """Return the weights that scores are made with, by column."""
@@ -298,13 +313,55 @@ class LinearModel:
         return {"memory": memory, **{f"features.{k}": v for k, v in self.features.state_dict().items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another kind of learner, or of one with other parameters. The model is then unchanged.
+
+        """
         memory = np.array(state["memory"], dtype=np.float64)
-        if memory.size < layout.HEADER or memory[layout.RULE] != self.memory[layout.RULE]:
-            raise ValueError("the state must come from the same kind of learner; load it into one of that class")
-        self.features.load_state_dict({k[9:]: v for k, v in state.items() if k.startswith("features.")})
+        features = type(self.features)(*([self.features.bits] if isinstance(self.features, HashedFeatureMap) else []))
+        names = {key[9:]: value for key, value in state.items() if key.startswith("features.")}
+        if not fits(memory, self.memory) or bool(names) != features.grows:
+            raise ValueError("state must come from the same kind of learner; load it into one of that class")
+        features.load_state_dict(names)
+        if len(features) > memory[layout.CAPACITY]:
+            raise ValueError(
+                f"state must have room for its {len(features)} features, got room for {int(memory[layout.CAPACITY])}; "
+                "load it into a learner with the same parameters"
+            )
+        settings = slice(layout.INTERCEPT, layout.NEEDS_NORM + 1)
+        if not np.array_equal(memory[settings], self.memory[settings]):
+            raise ValueError(
+                f"state must come from a learner with the same parameters, got {memory[settings].tolist()} "
+                f"where this one has {self.memory[settings].tolist()}; construct it with those"
+            )
+        self.features = features
         self.memory = memory
         self._forget_row()
+
+
+def fits(memory: NDArray[np.float64], own: NDArray[np.float64]) -> bool:
+    """Tell whether memory is of the same rule as the learner's own, and as long as its header says."""
+    if memory.ndim != 1 or memory.size < layout.HEADER:
+        return False
+    length = layout.HEADER + 3 * memory[layout.CAPACITY] + memory[layout.WARMUP]
+    same = memory[layout.RULE] == own[layout.RULE] and memory[layout.WARMUP] == own[layout.WARMUP]
+    return bool(same and memory.size == length)
+
+
+def is_tame(values: NDArray[np.float64]) -> bool:
+    """Tell whether no product of a handful of such values can overflow; NaN marks an absent value."""
+    largest = max(np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0))
+    return bool(largest < TAME)
+
+
+def check_length(rows: int, targets: NDArray[np.float64]) -> None:
+    """Raise ValueError unless there is one label per row."""
+    if rows != len(targets):
+        raise ValueError(f"y must have one label per row of X, got {len(targets)} for {rows} rows or more")
 
 
 def row_weights(w: Any, rows: int) -> NDArray[np.float64]:

@@ -62,10 +62,10 @@ __all__ = [
 
 @compiled
 def split(memory: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return header, row (as a matrix of one row), v and u."""
+    """Return the memory (which begins with the header), its row (as a matrix of one row), v and u."""
     capacity = int(memory[CAPACITY])
     return (
-        memory[:HEADER],
+        memory,
         memory[HEADER : HEADER + capacity].reshape(1, capacity),
         memory[HEADER + capacity : HEADER + 2 * capacity],
         memory[HEADER + 2 * capacity : HEADER + 3 * capacity],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Hashable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ from numpy.typing import NDArray
 from river import compose
 
 from stream_maxloss.labels import as_array
+from stream_maxloss.linear.model import check_length
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.rows.dicts import frame_to_dicts
 
@@ -35,14 +39,36 @@ class RowPipeline(compose.Pipeline):
     """
 
     def learn_many(self, X: Any, y: Any = None, **params: Any) -> None:
-        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row."""
+        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row.
+
+        If a row is refused, none is learned by those steps that are ours.
+        """
         if self._is_native():
             self._learn_scored(X, y, params.get("w", 1.0))
             return
-        labels = as_array(y).tolist()
-        for row, x in enumerate(frame_to_dicts(X)):
-            own = {name: value if np.isscalar(value) else as_array(value)[row] for name, value in params.items()}
-            self.learn_one(x, labels[row], **own)
+        labels = as_array(y)
+        check_length(len(X), labels)
+        own = {name: repeat(v) if np.isscalar(v) else as_array(v).tolist() for name, v in params.items()}
+        before = [(step, copy.deepcopy(step.__dict__)) for step in self.steps.values() if is_linear(step)]
+        try:
+            for x, label, *extra in zip(frame_to_dicts(X), labels.tolist(), *own.values(), strict=False):
+                self.learn_one(x, label, **dict(zip(own, extra, strict=True)))
+        except Exception:
+            for step, state in before:
+                step.__dict__.update(state)
+            raise
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any = None, **params: Any) -> None:
+        """Learn one row. If the last step refuses it, a `Scaler` before it is as it was too."""
+        scalers = [step for step in self.steps.values() if isinstance(step, Scaler)]
+        before = [(scaler, len(scaler._features), scaler._statistics.copy()) for scaler in scalers]
+        try:
+            super().learn_one(x, y, **params)
+        except Exception:
+            for scaler, known, statistics in before:
+                scaler._features.truncate(known)
+                scaler._statistics = statistics
+            raise
 
     def _is_native(self) -> bool:
         """Tell whether this is a scaler and a model that takes its rows scaled inside a kernel."""
@@ -56,3 +82,8 @@ class RowPipeline(compose.Pipeline):
         """Learn the rows of a frame and return the score that each had before it was learned."""
         scaler, learner = self.steps.values()
         return learner._learn_scaled(scaler, X, y, w)
+
+
+def is_linear(step: Any) -> bool:
+    """Tell whether a step is a scaler or a linear learner of ours."""
+    return type(step).__module__.startswith(__package__ or "stream_maxloss.linear")

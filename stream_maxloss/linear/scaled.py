@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.faults import refuse_row
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value, row_entries
+from stream_maxloss.linear.model import LinearModel, check_length
 from stream_maxloss.linear.scaler import Scaler
-from stream_maxloss.linear.statistics import run_scaled, scale_stretch
+from stream_maxloss.linear.statistics import run_scaled, scale_rows, scale_stretch
 from stream_maxloss.rows import Rows, read_frame
 
 __all__ = ["run_scaled_frame", "scale_rows_of"]
@@ -41,11 +41,10 @@ def run_scaled_frame(
         for rows in read_frame(frame, model.features, learn=True):
             part = slice(first, first + len(rows))
             if len(targets[part]) != len(rows):
-                break
+                check_length(first + len(rows), targets)
             run_stretch(scaler, model, rows, targets[part], weights[part], scores[part], first)
             first += len(rows)
-        if first != len(targets):
-            raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
+        check_length(first, targets)
     except Exception:
         model.memory, scaler._statistics = memory, statistics
         model.features.truncate(known)
@@ -96,4 +95,19 @@ def run_stretch(
         scores,
     )
     if row >= 0:
-        raise refuse_row(rows, model.features, row, status, first)
+        raise refuse_scaled_row(scaler, model, rows, row, status, first)
+
+
+def refuse_scaled_row(scaler: Scaler, model: LinearModel, rows: Rows, row: int, status: int, first: int) -> ValueError:
+    """Return the error for a row: an infinity as it came, anything else as the learner saw it."""
+    columns, values = row_entries(rows, row)
+    present = ~np.isnan(values)
+    columns, values = columns[present], values[present]
+    if not np.isinf(values).any():
+        sources = scaled_columns(scaler, model)[columns]
+        numeric = sources >= 0
+        part = values[numeric].reshape(1, -1)
+        scale_rows(scaler._statistics, sources[numeric], part)
+        values[numeric] = part[0]
+    column, value = find_fault(columns, values, status)
+    return refuse_value(status, feature_name(model.features, column), value, f" of row {first + row}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -13,7 +11,9 @@ from river import base
 
 from stream_maxloss.features import FeatureMap
 from stream_maxloss.linear.statistics import COUNT, MEAN, SPREAD, observe_rows, scale_rows
-from stream_maxloss.rows.frame import dense_matrix, to_record_batch
+from stream_maxloss.rows.columns import read_map, to_floats
+from stream_maxloss.rows.frame import to_record_batch
+from stream_maxloss.rows.single import number_of
 
 __all__ = ["Scaler"]
 
@@ -52,15 +52,8 @@ class Scaler(base.MiniBatchTransformer):
 
     def _numbers(self, x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
         """Return the present numbers of a row."""
-        values = {}
-        for name, value in x.items():
-            if isinstance(value, numbers.Real | np.bool_):
-                number = float(value)
-                if math.isinf(number):
-                    raise ValueError(f"feature {name!r} must be finite, got {value!r}; clip it or leave it out")
-                if number == number:
-                    values[name] = number
-        return values
+        values = {name: number_of(name, value) for name, value in x.items() if not isinstance(value, str)}
+        return {name: number for name, number in values.items() if number is not None}
 
     def _make_room(self) -> None:
         capacity = self._statistics.shape[1]
@@ -88,22 +81,21 @@ class Scaler(base.MiniBatchTransformer):
 
     def learn_many(self, X: Any) -> None:
         """Take the numbers of each row of a frame into account."""
-        names, matrix, _ = self._split(X)
-        infinite = np.isinf(matrix)
-        if infinite.any():
-            row, column = (int(place[0]) for place in np.nonzero(infinite))
-            raise ValueError(
-                f"feature {names[column]!r} of row {row} must be finite, got {matrix[row, column].item()!r}; "
-                "clip it or leave it out"
-            )
-        self._add(names, matrix)
+        names, matrix, others = self._split(X)
+        maps = [read_map(name, array) for name, array in others.items() if is_map(array)]
+        for column in maps:
+            column.check_finite()
+        self._features.add(name for j, name in enumerate(names) if not np.isnan(matrix[:, j]).all())
+        for column in maps:
+            self._features.add(name for _, name in column.arrivals(self._features))
+        self._make_room()
         columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
         present = columns >= 0
         observe_rows(self._statistics, columns[present], np.ascontiguousarray(matrix[:, present]))
-
-    def _add(self, names: list[Hashable], matrix: NDArray[np.float64]) -> None:
-        self._features.add(name for j, name in enumerate(names) if not np.isnan(matrix[:, j]).all())
-        self._make_room()
+        for column in maps:
+            entries = column.entries(self._features)
+            known = entries.columns >= 0
+            observe_rows(self._statistics, entries.columns[known], entries.values[known].reshape(1, -1))
 
     def transform_many(self, X: Any) -> Any:
         """Return a frame like `X`, its number columns scaled by the statistics so far and the others as they are."""
@@ -112,15 +104,28 @@ class Scaler(base.MiniBatchTransformer):
         from stream_maxloss.linear.native import is_record_batch, native_frame
 
         names, matrix, others = self._split(X)
+        others = {name: self._scale_map(name, array) if is_map(array) else array for name, array in others.items()}
         columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
         scale_rows(self._statistics, columns, matrix)
         scaled: dict[Any, Any] = {name: matrix[:, j] for j, name in enumerate(names)}
         if is_record_batch(X) or isinstance(X, pa.Table):
             arrays = {str(n): pa.array(v, from_pandas=True) for n, v in scaled.items()}
-            answer = pa.table({name: arrays.get(name, others.get(name)) for name in X.schema.names})
-            return answer.to_batches()[0] if is_record_batch(X) and answer.num_rows else answer
+            ordered = {name: arrays[name] if name in arrays else others[name] for name in X.schema.names}
+            return pa.record_batch(ordered) if is_record_batch(X) else pa.table(ordered)
         scaled.update({name: values.to_pylist() for name, values in others.items()})
         return native_frame({name: scaled[name] for name in list(X.columns)}, X)
+
+    def _scale_map(self, name: Hashable, array: Any) -> Any:
+        """Return a map column with its numbers scaled; a null map becomes an empty one."""
+        import pyarrow as pa
+
+        column = read_map(name, array)
+        column.check_finite()
+        entries = column.entries(self._features)
+        scale_rows(self._statistics, entries.columns, entries.values.reshape(1, -1))
+        keys = pa.array([column.keys[code] for code in column.codes.tolist()], pa.string())
+        offsets = pa.array(column.indptr, pa.int32())
+        return pa.MapArray.from_arrays(offsets, keys, pa.array(entries.values, from_pandas=True))
 
     def _split(self, X: Any) -> tuple[list[Hashable], NDArray[np.float64], dict[Hashable, Any]]:
         """Return the number columns' names and matrix (a copy), and the other columns."""
@@ -128,14 +133,13 @@ class Scaler(base.MiniBatchTransformer):
 
         names, batch = to_record_batch(X)
         types = pa.types
-        numeric = [
-            types.is_integer(f.type) or types.is_floating(f.type) or types.is_boolean(f.type) for f in batch.schema
-        ]
-        chosen = [j for j, is_number in enumerate(numeric) if is_number]
-        part = pa.RecordBatch.from_arrays([batch.column(j) for j in chosen], names=[str(j) for j in chosen])
-        matrix = dense_matrix(part) if chosen else np.empty((batch.num_rows, 0))
-        if matrix is None:
-            raise ValueError("number columns must form a matrix; this is a defect of stream-maxloss")
+        is_number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+        numeric = [any(test(field.type) for test in is_number) for field in batch.schema]
+        chosen = [j for j, is_numeric in enumerate(numeric) if is_numeric]
+        matrix = np.empty((batch.num_rows, len(chosen)))
+        for place, j in enumerate(chosen):
+            matrix[:, place] = to_floats(batch.column(j))
+        refuse_infinite([names[j] for j in chosen], matrix)
         others = {name: batch.column(j) for j, name in enumerate(names) if not numeric[j]}
         return [names[j] for j in chosen], matrix, others
 
@@ -164,6 +168,38 @@ class Scaler(base.MiniBatchTransformer):
         return {"statistics": self._statistics.copy(), **names}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
-        self._statistics = np.array(state["statistics"], dtype=np.float64)
-        self._features.load_state_dict({k[9:]: v for k, v in state.items() if k.startswith("features.")})
+        """Take over what `state_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            If there are not three statistics for each name. The scaler is then unchanged.
+
+        """
+        statistics = np.array(state["statistics"], dtype=np.float64)
+        features = FeatureMap()
+        features.load_state_dict({k[9:]: v for k, v in state.items() if k.startswith("features.")})
+        if statistics.ndim != 2 or len(statistics) != 3 or statistics.shape[1] < len(features):
+            raise ValueError(
+                f"state must hold three statistics for each of {len(features)} features, got shape {statistics.shape}; "
+                "load what state_dict of a Scaler returned"
+            )
+        self._features, self._statistics = features, statistics
+
+
+def is_map(array: Any) -> bool:
+    """Tell whether an Arrow array holds maps."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_map(array.type))
+
+
+def refuse_infinite(names: list[Hashable], matrix: NDArray[np.float64]) -> None:
+    """Raise ValueError for the first infinite value of a matrix."""
+    infinite = np.isinf(matrix)
+    if infinite.any():
+        row, column = (int(place[0]) for place in np.nonzero(infinite))
+        raise ValueError(
+            f"feature {names[column]!r} of row {row} must be finite, got {matrix[row, column].item()!r}; "
+            "clip it or leave it out"
+        )

@@ -152,7 +152,7 @@ def score_sparse(
     if rule == WINNOW:
         total = h[V_INTERCEPT]
         for k in range(length):
-            if columns[place + k] < h[SEEN] or h[SECOND] > 0.0:
+            if columns[place + k] < h[SEEN]:
                 total += v[columns[place + k]] * x[first + k]
         return total - winnow_threshold(h)
     dot_v = dot_sparse(v, columns, place, x, first, length)

@@ -106,6 +106,7 @@ def run_scaled(
 
     That is what River's `Pipeline` does with predict_one and learn_one. `scaled` gives for each of the learner's
     columns the scaler's, or -1 for text, which is not scaled. With an `indptr` of length 1, each row has all `columns`.
+    The entry that a fault names is counted without the absent ones.
     """
     h, _, v, u = split(memory)
     every = indptr.shape[0] == 1
@@ -118,7 +119,7 @@ def run_scaled(
         length = 0
         for k in range(first, last):
             if np.isinf(data[k]):
-                return i, fault(INFINITE, k - first)
+                return i, fault(INFINITE, length)
             if not np.isnan(data[k]):
                 column = columns[k - first] if every else columns[k]
                 places[length] = column

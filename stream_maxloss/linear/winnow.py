@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from river import base
 
@@ -66,7 +67,7 @@ class Winnow(LinearClassifier):
         intercept: bool = False,
         hash_bits: int | None = None,
     ) -> None:
-        if not (isinstance(beta, int | float) and 1.0 < beta < math.inf):
+        if not (isinstance(beta, Real) and 1.0 < beta < math.inf):
             raise ValueError(f"beta must be greater than 1, got {beta!r}; 2 is Littlestone's choice")
         if theta is not None:
             require_positive("theta", theta, "use None for the number of features seen")

@@ -84,6 +84,17 @@ class MapColumn:
         self.keys = keys
         self.values = values
 
+    def check_finite(self) -> None:
+        """Raise ValueError for the first infinite value."""
+        infinite = np.isinf(self.values)
+        if infinite.any():
+            place = int(np.argmax(infinite))
+            row = int(np.searchsorted(self.indptr, place, side="right")) - 1
+            raise ValueError(
+                f"feature {self.keys[self.codes[place]]!r} of row {row} must be finite, "
+                f"got {self.values[place].item()!r}; clip it or leave it out"
+            )
+
     def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
         """Yield each new feature with its first row."""
         new = np.array([features.find(key) < 0 for key in self.keys], dtype=bool)
@@ -149,7 +160,8 @@ def read_text(name: Hashable, array: Any) -> TextColumn:
     """Return a dictionary-encoded column as text features."""
     codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     values = array.dictionary.to_pylist()
-    return TextColumn(name, codes, [str(value) for value in values])
+    missing = [code for code, value in enumerate(values) if value is None or value != value]
+    return TextColumn(name, np.where(np.isin(codes, missing), -1, codes), [str(value) for value in values])
 
 
 def read_map(name: Hashable, array: Any) -> MapColumn:

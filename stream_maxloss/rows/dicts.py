@@ -15,7 +15,7 @@ CHUNK = 1024
 
 
 def frame_to_dicts(frame: Any) -> Iterator[dict[Hashable, Any]]:
-    """Yield each row as a dict, missing values left out and maps spread into one entry per key.
+    """Yield each row as a dict, missing values left out, categories as text, maps spread into one entry per key.
 
     Examples
     --------
@@ -26,17 +26,26 @@ def frame_to_dicts(frame: Any) -> Iterator[dict[Hashable, Any]]:
 
     """
     names, batch = to_record_batch(frame)
-    maps = {name for name, field in zip(names, batch.schema, strict=True) if pa.types.is_map(field.type)}
+    types = [field.type for field in batch.schema]
     for first in range(0, batch.num_rows, CHUNK):
         part = batch.slice(first, CHUNK)
         columns = [column.to_pylist() for column in part.columns]
-        for values in zip(*columns, strict=True):
+        for row in range(part.num_rows):
             x: dict[Hashable, Any] = {}
-            for name, value in zip(names, values, strict=True):
-                if value is None or value != value:
-                    continue
-                if name in maps:
-                    x.update((str(key), entry) for key, entry in value if entry is not None)
-                else:
-                    x[name] = value
+            for name, kind, column in zip(names, types, columns, strict=True):
+                if not is_missing(column[row]):
+                    x.update(entries_of(name, kind, column[row]))
             yield x
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is null or NaN."""
+    return value is None or value != value
+
+
+def entries_of(name: Hashable, kind: Any, value: Any) -> list[tuple[Hashable, Any]]:
+    """Return the entries of a row's dict that one value makes."""
+    if pa.types.is_map(kind):
+        return [(str(key), entry) for key, entry in value if not is_missing(entry)]
+    # A category is text whatever its values are, as in a batch.
+    return [(name, str(value) if pa.types.is_dictionary(kind) else value)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Hashable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,39 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap, text_feature
 
-__all__ = ["read_row"]
+__all__ = ["number_of", "read_row"]
+
+
+def number_of(name: Hashable, value: Any) -> float | None:
+    """Return a number or boolean as a float, or None if it is missing: None, NaN.
+
+    Raises
+    ------
+    ValueError
+        If it is infinite, or too large for a float.
+    TypeError
+        If it is no number.
+
+    """
+    if value is None:
+        return None
+    if not isinstance(value, numbers.Real | np.bool_ | Decimal):
+        raise TypeError(
+            f"feature {name!r} must be a number, a boolean, text or None, got {value!r}; convert it or leave it out"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise ValueError(f"feature {name!r} must be finite, got {shorten(value)}; clip it or leave it out")
+    return number if number == number else None
+
+
+def shorten(value: object) -> str:
+    """Return what a value looks like, cut where a number has hundreds of digits."""
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:20]}... ({len(shown)} characters)"
 
 
 def feature_values(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
@@ -30,18 +63,10 @@ def feature_values(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
     for name, value in x.items():
         if isinstance(value, str):
             values[text_feature(name, value)] = 1.0
-        elif value is None:
             continue
-        elif isinstance(value, numbers.Real | np.bool_):
-            number = float(value)
-            if math.isinf(number):
-                raise ValueError(f"feature {name!r} must be finite, got {value!r}; clip it or leave it out")
-            if number == number:
-                values[name] = number
-        else:
-            raise TypeError(
-                f"feature {name!r} must be a number, a boolean, text or None, got {value!r}; convert it or leave it out"
-            )
+        number = number_of(name, value)
+        if number is not None:
+            values[name] = number
     return values
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+
+import orjson
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
+from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.contract import check_sink, check_source
+from stream_maxloss_connectors.open import open_source
 from stream_maxloss_connectors.testing import MemorySink, MemorySource, Pause
 
 ROWS = [{"x": i, "s": "abc"[i % 3], "f": None if i == 4 else i / 2} for i in range(9)]
@@ -130,3 +137,72 @@ def test_broken_sink_is_found_out(broken, message):
 def test_sink_that_repeats_rows_passes_when_it_says_so():
     places = {}
     check_sink(lambda name: AtLeastOnce(places.setdefault(name, [])), places.get, BATCHES)
+
+
+FILE_ROWS = [{"x": i / 4, "s": f"text {i}", "f": None if i == 4 else i % 2 == 0} for i in range(9)]
+
+
+def write_file(path, rows):
+    """Write rows in the format that the ending of the path names."""
+    table = pa.Table.from_pylist(rows)
+    ending = path.suffixes[0]
+    if ending in (".jsonl", ".ndjson"):
+        data = b"".join(orjson.dumps(row) + b"\n" for row in rows)
+    elif ending in (".csv", ".tsv"):
+        stream = pa.BufferOutputStream()
+        pa_csv.write_csv(table, stream, pa_csv.WriteOptions(delimiter="\t" if ending == ".tsv" else ","))
+        data = stream.getvalue().to_pybytes()
+    elif ending == ".parquet":
+        pq.write_table(table, path, row_group_size=2)
+        return
+    else:
+        stream = pa.BufferOutputStream()
+        new_writer = pa.ipc.new_stream if ending == ".arrows" else pa.ipc.new_file
+        with new_writer(stream, table.schema) as writer:
+            writer.write_table(table, max_chunksize=4)
+        data = stream.getvalue().to_pybytes()
+    if path.suffix == ".gz":
+        data = gzip.compress(data)
+    elif path.suffix == ".zst":
+        data = pa.compress(data, codec="zstd", asbytes=True)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["csv", "csv.gz", "csv.zst", "tsv", "jsonl", "jsonl.gz", "ndjson", "parquet", "arrow", "arrows", "feather"],
+)
+def test_file_source_keeps_the_contract(tmp_path, ending):
+    path = tmp_path / f"day.{ending}"
+    write_file(path, FILE_ROWS)
+    check_source(lambda: open_source(path), FILE_ROWS)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "arrows"])
+def test_directory_of_files_keeps_the_contract(tmp_path, ending):
+    parts = {f"{name}.{ending}": FILE_ROWS[start : start + 3] for start, name in ((0, "b"), (3, "a"), (6, "c"))}
+    for name, rows in parts.items():
+        write_file(tmp_path / name, rows)
+    expected = {str(tmp_path / name): rows for name, rows in sorted(parts.items())}
+    check_source(lambda: open_source(tmp_path / f"*.{ending}"), expected)
+
+
+def test_svmlight_source_keeps_the_contract(tmp_path):
+    path = tmp_path / "day.svm"
+    path.write_text("".join(f"{i} 1:{i / 2} 7:1\n" for i in range(5)))
+    check_source(
+        lambda: open_source(path), [{"target": float(i), "features": [(1, i / 2), (7, 1.0)]} for i in range(5)]
+    )
+
+
+@pytest.mark.parametrize("block_bytes", [16, 40, 1 << 20])
+def test_skipped_records_and_blank_lines_keep_the_contract(tmp_path, block_bytes):
+    path = tmp_path / "day.csv"
+    path.write_text('x,s\n1,a\n\nbad,b\n3,"c\nd"\n\n\n4,e,f\n5,g\nbad,h\n')
+    rows = [{"x": 1.0, "s": "a"}, {"x": 3.0, "s": "c\nd"}, {"x": 5.0, "s": "g"}]
+    schema = pa.schema([("x", pa.float64()), ("s", pa.string())])
+
+    def make():
+        return open_source(path, schema=schema, bad_records=BadRecords("skip"), block_bytes=block_bytes)
+
+    check_source(make, rows)

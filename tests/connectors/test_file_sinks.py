@@ -96,6 +96,7 @@ def test_writer_killed_with_sigkill_leaves_the_same_bytes(ending, tmp_path):
             while kill_at is not None and process.poll() is None and time.monotonic() < deadline:
                 if checkpoint.exists() and json.loads(checkpoint.read_text())["row"] >= kill_at:
                     process.kill()
+                time.sleep(0.005)
             assert process.wait(timeout=60) == (0 if kill_at is None else -9)
         finally:
             process.kill()

@@ -117,13 +117,14 @@ def test_a_file_cut_at_any_byte_gives_whole_batches_or_one_line(tmp_path: Path, 
     assert refused > 50 if kind == "arrow" else refused > 30
 
 
-def test_a_damaged_offset_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [(0, 3, 70_000_000), (0, 70_000_000, 7), (0, -5, 7)])
+def test_a_damaged_offset_is_an_error_and_not_a_crash(tmp_path: Path, damaged: tuple[int, int, int]) -> None:
     table = pa.table({"text": ["abc", "defg"]})
     contents = encode("arrow", table)
     offsets = b"".join(n.to_bytes(4, "little") for n in (0, 3, 7))
     assert contents.count(offsets) == 1
     path = tmp_path / "day.arrow"
-    path.write_bytes(contents.replace(offsets, b"".join(n.to_bytes(4, "little") for n in (0, 3, 70_000_000))))
+    path.write_bytes(contents.replace(offsets, b"".join(n.to_bytes(4, "little", signed=True) for n in damaged)))
     with pytest.raises(SourceError, match=r"day.arrow\[0\]: batch must be whole Arrow IPC"):
         rest(path)
 

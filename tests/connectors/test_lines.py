@@ -133,6 +133,19 @@ def test_a_value_that_its_type_cannot_hold_is_named(kind: pa.DataType, value: st
     assert block.records.num_rows == 1
 
 
+def test_carriage_returns_that_make_a_row_more_and_a_row_less_do_not_cancel_out() -> None:
+    block = decode(CSV, b"1,a\r2,b\n\r\r\n3,c\n")
+    assert block.records["amount"].to_pylist() == [3.0]
+    assert [fault.error.address for fault in block.faults] == ["day:1", "day:2"]
+
+
+def test_a_quote_in_the_middle_of_a_value_is_a_plain_character() -> None:
+    block = decode(CSV, b'1,5" pipe\n2,"a ""b"\n3,"c"d"e\n4,f""\n5,"g\nh"\n6,i\n')
+    assert block.records["kind"].to_pylist() == ['5" pipe', 'a "b', 'cd"e', 'f""', "g\nh", "i"]
+    assert block.lines.tolist() == [1, 2, 3, 4, 5, 7]
+    assert CSV.last_record_end(b'1,5" pipe\n2,"open\n') == 10
+
+
 def test_unexpected_fields_can_be_ignored() -> None:
     block = decode(JsonDecoder(unexpected_fields="ignore"), b'{"amount":1,"size":2}\n')
     assert block.records.to_pydict() == {"amount": [1.0], "kind": [None]}

@@ -5,8 +5,6 @@ import itertools
 import json
 import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +299,19 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path, name: str, conte
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_that_is_cut_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "day.csv"
+    path.write_bytes(b"n\n" + b"10000\n" * 1000)
+    with open_source(path, block_bytes=100, threads=1) as source:
+        source.open()
+        for _ in range(3):
+            source.next_batch(1000, 1.0)
+        os.truncate(path, 50)
+        batches = iter(lambda: source.next_batch(1000, 1.0), None)
+        with pytest.raises(SourceError, match=r"day.csv: file must not be cut while it is read"):
+            list(batches)
+
+
 def test_a_type_that_the_format_does_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_bytes(b"n\n1\n")
@@ -333,46 +344,6 @@ def _copy(path: Path, name: str) -> Path:
     other = path.with_name(name)
     other.write_bytes(path.read_bytes())
     return other
-
-
-PIPED = """
-import json, sys
-from stream_maxloss_connectors.open import open_source
-source = open_source("-", format=sys.argv[1])
-source.open(json.loads(sys.argv[2]))
-rows, first = [], None
-while not source.exhausted and len(rows) < int(sys.argv[3]):
-    batch = source.next_batch(2, 5.0)
-    rows += [] if batch is None else batch.records.to_pylist()
-print(json.dumps([rows, source.position()]))
-"""
-
-
-def pipe(text: bytes, kind: str, position: Position | None, most: int = 1000) -> tuple[list[dict[str, Any]], Position]:
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", PIPED, kind, json.dumps(position), str(most)],
-        input=text,
-        capture_output=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'connectors'}"},
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr.decode().strip().splitlines()[-1])
-    rows, position = json.loads(done.stdout)
-    return rows, position or {}
-
-
-def test_standard_input_goes_on_when_it_is_fed_again() -> None:
-    text = b"n,text\n" + b"".join(b"%d,x\n" % i for i in range(9))
-    rows, position = pipe(text, "csv", None, 4)
-    assert [row["n"] for row in rows] == [0, 1, 2, 3]
-    assert [row["n"] for row in pipe(text, "csv", position)[0]] == [4, 5, 6, 7, 8]
-    with pytest.raises(RuntimeError, match="GapError: -: input must be fed again from its beginning"):
-        pipe(text.replace(b"0,x", b"9,y"), "csv", position)
-    with pytest.raises(RuntimeError, match="GapError: -: input must be fed again from its beginning"):
-        pipe(text[:9], "csv", position)
 
 
 def test_memory_stays_flat_on_a_large_file(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import pyarrow as pa
 
@@ -14,7 +16,17 @@ from stream_maxloss_connectors.kafka.headers import add_headers
 from stream_maxloss_connectors.kafka.lane import Lane, cut_rows
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 
-__all__ = ["BatchMaker"]
+__all__ = ["BatchMaker", "Taken"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A batch, and by how many messages and rows its lane moves when it is handed on."""
+
+    batch: Batch
+    lane: Lane
+    messages: int
+    row: int
 
 
 class BatchMaker:
@@ -43,7 +55,7 @@ class BatchMaker:
         self.columns = None if columns is None else list(columns)
         self.headers = tuple(headers)
         if decoder.schema is not None:
-            decoder.schema = self._select(decoder.schema)
+            decoder.schema = _select(decoder.schema, self.columns)
         self._given = decoder.schema
         self._turn = 0
 
@@ -61,39 +73,33 @@ class BatchMaker:
         self.decoder.schema = self._given
         self._turn = 0
 
-    def next_of(self, lanes: Sequence[Lane], max_rows: int) -> Batch | None:
-        """Return a batch of the next lane that has rows, and move that lane behind it."""
+    def next_of(self, lanes: Sequence[Lane], max_rows: int) -> Taken | None:
+        """Return a batch of the next lane that has rows; the caller moves that lane as he hands it on."""
         if self.decoder.schema is None:
             self._infer(lanes)
         for turn in range(len(lanes)):
             place = (self._turn + turn) % len(lanes)
             while lanes[place].offsets:
-                batch = self._take(lanes[place], max_rows)
-                if batch is not None:
+                taken = self._take(lanes[place], max_rows)
+                if taken is not None:
                     self._turn = place + 1
-                    return batch
+                    return taken
         return None
 
     def _infer(self, lanes: Sequence[Lane]) -> None:
         # All that was fetched is looked at, not just what is returned now: the columns must not depend on max_rows.
         self.decoder.infer([value for lane in lanes for value in lane.values if value is not None])
         if self.decoder.schema is not None:
-            self.decoder.schema = self._select(self.decoder.schema)
+            try:
+                self.decoder.schema = _select(self.decoder.schema, self.columns)
+            except ValueError as error:
+                # Unfixed, so that the next call meets the same error instead of all columns.
+                self.decoder.schema = None
+                raise SourceError(f"{lanes[0].topic}: {error}") from error
 
-    def _select(self, schema: pa.Schema) -> pa.Schema:
-        if self.columns is None:
-            return schema
-        if missing := [name for name in self.columns if name not in schema.names]:
-            raise SourceError(f"columns must be among {schema.names}, got {missing}")
-        return pa.schema([schema.field(name) for name in self.columns])
-
-    def _take(self, lane: Lane, max_rows: int) -> Batch | None:
-        """Make a batch of the lane's front and move behind it; None if no row came of it."""
-        payloads: list[bytes] = []
-        for value in lane.values[:max_rows]:
-            if value is None:
-                break
-            payloads.append(value)
+    def _take(self, lane: Lane, max_rows: int) -> Taken | None:
+        """Make a batch of the lane's front; if no row comes of that, move behind it and return None."""
+        payloads = _until_tombstone(lane.values[:max_rows])
         if not payloads:
             lane.move(1)
             return None
@@ -105,10 +111,11 @@ class BatchMaker:
         if records is not None and self.headers:
             rows = [lane.headers[cut.message_of(row)] for row in range(records.num_rows)]
             records = add_headers(records, self.headers, rows)
-        lane.move(cut.messages, cut.row)
         if records is None or records.num_rows == 0:
+            lane.move(cut.messages, cut.row)
             return None
-        return Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+        batch = Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+        return Taken(batch, lane, cut.messages, cut.row)
 
     def _decode(self, payloads: list[bytes], max_rows: int) -> Decoded:
         decoded = self.decoder.decode(payloads, max_rows)
@@ -122,6 +129,18 @@ class BatchMaker:
         for message, reason in bad.items():
             raw = lane.values[message] or b""
             self.bad_records.handle(DecodeError(lane.address(lane.offsets[message]), reason, raw))
+
+
+def _select(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    if columns is None:
+        return schema
+    if missing := [name for name in columns if name not in schema.names]:
+        raise ValueError(f"columns must be among {schema.names}, got {missing}")
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def _until_tombstone(values: list[bytes | None]) -> list[bytes]:
+    return cast("list[bytes]", values[: values.index(None)] if None in values else values)
 
 
 def _address(lane: Lane, offsets: Sequence[int], message_of: Callable[[int], int], row: int) -> str:

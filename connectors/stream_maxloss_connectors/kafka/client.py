@@ -72,6 +72,16 @@ class ClientErrors:
         return f"ClientErrors({mask_settings(self.settings)})"
 
 
+class _MaskedLog:
+    """Takes librdkafka's lines, some of which repeat settings."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+
+    def log(self, level: int, message: str, *values: Any) -> None:
+        client_logger().log(level, "%s", mask_text(message % values if values else message, self._settings))
+
+
 def make_client(kind: Any, settings: Mapping[str, Any], errors: ClientErrors) -> Any:
     """Make a `Consumer`, `Producer` or `AdminClient`.
 
@@ -84,7 +94,7 @@ def make_client(kind: Any, settings: Mapping[str, Any], errors: ClientErrors) ->
     from confluent_kafka import KafkaException
 
     try:
-        return kind({**settings, "error_cb": errors}, logger=client_logger())
+        return kind({**settings, "error_cb": errors}, logger=_MaskedLog(settings))
     except (KafkaException, ValueError, TypeError) as error:
         reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         # `from None`: the original could carry a secret into a traceback.

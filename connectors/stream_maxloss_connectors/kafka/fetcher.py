@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, load_client, make_client
 from stream_maxloss_connectors.kafka.lane import Lane
 from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, Watermarks, read_facts, read_watermarks
+from stream_maxloss_connectors.kafka.topic_watch import TopicWatch
 
 __all__ = ["Fetcher"]
 
@@ -21,6 +23,31 @@ _WAIT = 0.2
 
 # Messages held unread at most, apart from one chunk more.
 _MOST_PENDING = 16_000
+
+# Errors that librdkafka reports and then tries again by itself.
+_PASSING = frozenset(
+    (
+        "_ALL_BROKERS_DOWN",
+        "_RESOLVE",
+        "_TIMED_OUT",
+        "_TRANSPORT",
+        "BROKER_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_COORDINATOR",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "UNKNOWN_LEADER_EPOCH",
+    )
+)
 
 
 class Fetcher:
@@ -44,16 +71,17 @@ class Fetcher:
         self.topic = topic
         self.timeout = timeout
         self.with_headers = with_headers
-        self.settings = settings
+        self.servers = str(settings["bootstrap.servers"])
         self.errors = ClientErrors(settings)
         self.consumer = make_client(self._kafka.Consumer, {**settings, "on_commit": _log_commit}, self.errors)
+        self.watch = TopicWatch(settings, topic)
         self._high: dict[int, int] = {}
         self._torn = False
-        self._paused: set[int] = set()
+        self._assigned: set[int] = set()
 
     def read_facts(self) -> TopicFacts:
         """Ask what the topic is."""
-        return read_facts(self.consumer, self.settings, self.topic, self.timeout, self.errors)
+        return read_facts(self.consumer, self.servers, self.watch, self.timeout, self.errors)
 
     def read_watermarks(self, partitions: Sequence[int]) -> dict[int, Watermarks]:
         """Ask which offsets the partitions hold."""
@@ -63,9 +91,9 @@ class Fetcher:
 
     def assign(self, lanes: Iterable[Lane]) -> None:
         """Fetch every lane from where it stands; those at their end are left out."""
-        self._paused.clear()
         wanted = [(lane.partition, lane.fetched) for lane in lanes if lane.fetched < lane.end]
         self.consumer.assign([self._kafka.TopicPartition(self.topic, *place) for place in wanted])
+        self._assigned = {partition for partition, _ in wanted}
 
     def fill(self, lanes: Mapping[int, Lane], max_rows: int, deadline: float, patiently: bool = False) -> None:
         """Move what has arrived into the lanes, waiting until the deadline only if all of them are empty.
@@ -84,9 +112,10 @@ class Fetcher:
         Raises
         ------
         SourceError
-            If a partition cannot be read any more.
+            If a partition cannot be read any more, or the topic is not there any more.
 
         """
+        self.watch.check()
         if self._torn:
             for lane in lanes.values():
                 lane.forget()
@@ -101,7 +130,7 @@ class Fetcher:
                     break
                 messages = self._wait(deadline)
             self._sort(messages, lanes)
-            self._pause_finished(lanes)
+            self._leave_finished(lanes)
         if self.errors.fatal:
             raise SourceError(f"{self.topic}: reading failed ({self.errors.fatal})")
         self._torn = False
@@ -128,24 +157,35 @@ class Fetcher:
         first = self.consumer.poll(max(0.0, min(_WAIT, deadline - time.monotonic())))
         return [] if first is None else [first]
 
-    def _pause_finished(self, lanes: Mapping[int, Lane]) -> None:
-        """Stop fetching what lies behind the end of a bounded lane."""
-        finished = {number for number, lane in lanes.items() if lane.fetched >= lane.end} - self._paused
-        if finished:
-            self.consumer.pause([self._kafka.TopicPartition(self.topic, number) for number in finished])
-            self._paused |= finished
+    def _leave_finished(self, lanes: Mapping[int, Lane]) -> None:
+        """Stop fetching what lies behind the end of a bounded lane.
+
+        Pausing would not do: a paused partition stays so when it is assigned again after an interruption.
+        """
+        for number in [number for number in self._assigned if lanes[number].fetched >= lanes[number].end]:
+            self.consumer.incremental_unassign([self._kafka.TopicPartition(self.topic, number)])
+            self._assigned.discard(number)
 
     def _sort(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
-        for message in messages:
-            error = message.error()
-            if error is not None:
-                self._handle(error, message, lanes)
-                continue
-            partition = message.partition()
-            lane = lanes.get(partition)
-            if lane is None:
-                raise SourceError(f"{self.topic}[{partition}]@{message.offset()}: a record came that nobody asked for")
-            lane.push(message.offset(), message.value(), message.headers() if self.with_headers else None)
+        """Hand messages to their lanes; run by run, for this is done for every message there is."""
+        begin = 0
+        for end, error in [(i, error) for i, message in enumerate(messages) if (error := message.error()) is not None]:
+            self._hand_over(messages[begin:end], lanes)
+            self._handle(error, messages[end], lanes)
+            begin = end + 1
+        self._hand_over(messages[begin:], lanes)
+
+    def _hand_over(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
+        offsets = [message.offset() for message in messages]
+        values = [message.value() for message in messages]
+        headers = [message.headers() for message in messages] if self.with_headers else []
+        begin = 0
+        for partition, run in groupby([message.partition() for message in messages]):
+            end = begin + sum(1 for _ in run)
+            if partition not in lanes:
+                raise SourceError(f"{self.topic}[{partition}]@{offsets[begin]}: a record came that nobody asked for")
+            lanes[partition].extend(offsets[begin:end], values[begin:end], headers[begin:end])
+            begin = end
 
     def _handle(self, error: Any, message: Any, lanes: Mapping[int, Lane]) -> None:
         code = error.code()
@@ -154,7 +194,7 @@ class Fetcher:
             lanes[message.partition()].at_end = True
         elif code == self._kafka.KafkaError._AUTO_OFFSET_RESET:
             lanes[message.partition()].refused = True
-        elif error.retriable():
+        elif error.name() in _PASSING:
             client_logger().info("%s: %s", self.topic, error.str())
         else:
             raise SourceError(f"{self.topic}[{message.partition()}]: reading failed ({error.str()})")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import lt
 from typing import Any
 
 import pyarrow as pa
@@ -60,28 +62,28 @@ class Lane:
         """True once a bounded lane has nothing left."""
         return not self.offsets and self.offset >= self.end
 
-    def push(self, offset: int, value: bytes | None, headers: Any) -> None:
-        """Take a fetched message.
+    def extend(self, offsets: Sequence[int], values: Sequence[bytes | None], headers: Sequence[Any] = ()) -> None:
+        """Take fetched messages.
 
         Raises
         ------
         SourceError
-            If its offset is not behind that of the message before: rows would be learned twice.
+            If offsets do not increase: rows would be learned twice.
 
         """
-        if offset < self.fetched:
+        if offsets[0] < self.fetched or not all(map(lt, offsets, offsets[1:])):
             raise SourceError(
-                f"{self.address(offset)}: offsets must increase within a partition, got {offset} where {self.fetched} "
-                "or more was due; the broker or the client is at fault"
+                f"{self.address(offsets[0])}: offsets must increase within a partition, got {offsets[0]} to "
+                f"{offsets[-1]} where {self.fetched} or more was due; the broker or the client is at fault"
             )
-        if offset >= self.end:
-            self.reached(int(self.end))
-            return
-        self.offsets.append(offset)
-        self.values.append(value)
-        self.headers.append(headers)
-        self.fetched = offset + 1
+        wanted = len(offsets) if offsets[-1] < self.end else bisect_left(offsets, self.end)
+        self.offsets += offsets[:wanted]
+        self.values += values[:wanted]
+        self.headers += headers[:wanted]
+        self.fetched = offsets[wanted - 1] + 1 if wanted else self.fetched
         self.at_end = False
+        if wanted < len(offsets):
+            self.reached(int(self.end))
 
     def reached(self, offset: int) -> None:
         """Note that nothing more comes before an offset, although no message stands just before it.

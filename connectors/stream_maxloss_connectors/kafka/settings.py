@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from stream_maxloss.errors import SourceError
+
 __all__ = ["consumer_settings", "mask_settings", "mask_text", "merge_settings", "producer_settings", "read_properties"]
 
 # What a reader that keeps its own positions depends on, and what would go wrong otherwise.
@@ -46,10 +48,17 @@ def read_properties(path: str | os.PathLike[str]) -> dict[str, str]:
     ------
     ValueError
         If a line has no `=`. The line is named by number, never shown: it may hold a secret.
+    SourceError
+        If the file cannot be read.
 
     """
     settings: dict[str, str] = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise SourceError(f"{os.fspath(path)}: the Kafka settings cannot be read ({reason})") from None
+    for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if not stripped or stripped[0] in "#!":
             continue
@@ -81,7 +90,7 @@ def consumer_settings(servers: str, settings: Mapping[str, str]) -> dict[str, st
     defaults = {
         # A group is required by the client; nothing is committed to it unless the user names his own.
         "group.id": "stream-maxloss",
-        # The default lets 64 MB a partition pile up in the client before anything is asked for.
+        # A message in the client's queue takes several times its own size, and the default is 64 MB of messages.
         "queued.max.messages.kbytes": "32768",
         # Without this a full local queue pauses fetching for a second.
         "fetch.queue.backoff.ms": "50",
@@ -91,7 +100,11 @@ def consumer_settings(servers: str, settings: Mapping[str, str]) -> dict[str, st
 
 
 def producer_settings(servers: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return what a producer is made with; raises as `consumer_settings` does."""
+    """Return what a producer is made with; raises as `consumer_settings` does.
+
+    Settings of a schema registry, which one file may hold for readers and writers, are left out.
+    """
+    settings = {name: value for name, value in settings.items() if not name.startswith("schema.registry.")}
     _refuse(settings, FORCED_FOR_PRODUCERS, "writing")
     forced = {name: value for name, (value, _) in FORCED_FOR_PRODUCERS.items()}
     return {"linger.ms": "20", **settings, **forced, "bootstrap.servers": servers}

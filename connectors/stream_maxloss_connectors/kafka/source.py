@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,17 @@ from stream_maxloss_connectors.payloads.formats import make_decoder
 
 __all__ = ["KafkaSource"]
 
-_URI_OPTIONS = ("format", "group", "on_gap", "partitions", "start", "until_eof")
+_URI_OPTIONS = (
+    "avro_schema",
+    "column_names",
+    "format",
+    "group",
+    "headers",
+    "on_gap",
+    "partitions",
+    "start",
+    "until_eof",
+)
 
 
 class KafkaSource(Source):
@@ -39,6 +50,9 @@ class KafkaSource(Source):
     Within a partition rows come in order and in the same order each time. How partitions interleave depends on the
     brokers: a resumed reader reads every row once, but a model that depends on the order across partitions may differ.
     Read one partition where that matters.
+
+    A topic that is deleted or recreated while it is read is noticed within some ten seconds; what was read meanwhile of
+    another topic of the same name may then have been returned.
 
     Records without a value (tombstones) make no row. Without a schema the columns are those of the first messages that
     arrive, up to a thousand; fields that only turn up later are ignored.
@@ -148,7 +162,16 @@ class KafkaSource(Source):
     def from_uri(cls, uri: str, **options: Any) -> KafkaSource:
         """Make a source from `kafka://host:port[,host:port]/topic?partitions=0-3&format=json`.
 
-        The address may also carry `start`, `until_eof`, `on_gap` and `group`; a keyword given here wins.
+        The address may also carry `start`, `until_eof`, `on_gap` and `group`, `column_names` and `headers` separated by
+        commas, and in `avro_schema` the path of a schema file. A keyword given here wins.
+
+        Raises
+        ------
+        ValueError
+            If the address or an option is malformed.
+        SourceError
+            If the schema file cannot be read.
+
         """
         address = parse_uri(uri, _URI_OPTIONS)
         found: dict[str, Any] = dict(address.options)
@@ -156,6 +179,11 @@ class KafkaSource(Source):
             found["partitions"] = parse_partitions(found["partitions"])
         if "until_eof" in found:
             found["until_eof"] = found["until_eof"].lower() in ("", "1", "true", "yes")
+        for name in ("column_names", "headers"):
+            if name in found:
+                found[name] = found[name].split(",")
+        if "avro_schema" in found:
+            found["avro_schema"] = _read_schema(found["avro_schema"])
         return cls(address.servers, address.topic, **{**found, **options})
 
     def partitions(self) -> list[str]:
@@ -178,6 +206,7 @@ class KafkaSource(Source):
         self.close()
         self._batches.reset()
         self._gaps = []
+        self._lanes = {}
         self._fetcher = Fetcher(self._settings, self.topic, self.connect_timeout, bool(self._batches.headers))
         try:
             self._place(self._fetcher, position)
@@ -202,8 +231,10 @@ class KafkaSource(Source):
                 # What was fetched before the refusal is read first: the broker may not have it any more.
                 if lane.refused and not lane.offsets:
                     self._reset(self._fetcher, lane)
-            if (batch := self._batches.next_of(list(self._lanes.values()), max_rows)) is not None:
-                return batch
+            if (taken := self._batches.next_of(list(self._lanes.values()), max_rows)) is not None:
+                # Last of all: a signal handler that raises before this leaves the rows unread, to come again.
+                taken.lane.move(taken.messages, taken.row)
+                return taken.batch
             if time.monotonic() >= deadline:
                 break
         return None
@@ -308,3 +339,10 @@ class KafkaSource(Source):
 
     def __repr__(self) -> str:
         return f"KafkaSource({self._settings['bootstrap.servers']!r}, {self.topic!r})"
+
+
+def _read_schema(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: the Avro schema cannot be read ({error})") from error

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_maxloss.errors import GapError, SourceError
-from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, make_client, topic_metadata
+from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, topic_metadata
+from stream_maxloss_connectors.kafka.topic_watch import TopicWatch
 
 __all__ = ["TopicFacts", "Watermarks", "check_identity", "check_offset", "read_facts", "read_watermarks"]
-
-# Seconds to wait for the topic's id, which an old broker or missing rights may withhold.
-_IDENTITY_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,12 @@ class TopicFacts:
     partitions: list[int]
 
 
-def read_facts(
-    consumer: Any, settings: Mapping[str, Any], topic: str, timeout: float, errors: ClientErrors
-) -> TopicFacts:
-    """Ask the cluster about a topic; raises `SourceError` as `topic_metadata` does."""
-    metadata = topic_metadata(consumer, str(settings["bootstrap.servers"]), topic, timeout, errors)
-    topic_id = None
-    # Without a controller, as in librdkafka's mock, the question would wait in vain.
-    if metadata.controller_id in metadata.brokers:
-        topic_id = _topic_id(settings, topic, min(timeout, _IDENTITY_TIMEOUT))
-    return TopicFacts(metadata.cluster_id, topic_id, sorted(metadata.topics[topic].partitions))
+def read_facts(consumer: Any, servers: str, watch: TopicWatch, timeout: float, errors: ClientErrors) -> TopicFacts:
+    """Ask the cluster about the topic that is watched; raises `SourceError` as `topic_metadata` does."""
+    metadata = topic_metadata(consumer, servers, watch.topic, timeout, errors)
+    # Without a controller, as in librdkafka's mock, the question for the id would wait in vain.
+    topic_id = watch.read_id() if metadata.controller_id in metadata.brokers else None
+    return TopicFacts(metadata.cluster_id, topic_id, sorted(metadata.topics[watch.topic].partitions))
 
 
 def read_watermarks(consumer: Any, topic: str, partitions: Sequence[int], timeout: float) -> dict[int, Watermarks]:
@@ -119,29 +113,3 @@ def check_offset(topic: str, partition: int, offset: int, marks: Watermarks, on_
         )
     client_logger().warning("%s; going on at %d", told.replace("are gone", "are passed over"), target)
     return target
-
-
-def _topic_id(settings: Mapping[str, Any], topic: str, timeout: float) -> str | None:
-    from confluent_kafka import KafkaException, TopicCollection
-    from confluent_kafka.admin import AdminClient
-
-    known = {name: value for name, value in settings.items() if not name.startswith(_CONSUMER_ONLY)}
-    try:
-        admin = make_client(AdminClient, known, ClientErrors(settings))
-        answer = admin.describe_topics(TopicCollection([topic]), request_timeout=timeout)[topic]
-        return str(answer.result(timeout=timeout + 1.0).topic_id)
-    except (KafkaException, TimeoutError, SourceError):
-        return None
-
-
-# An admin client warns about these.
-_CONSUMER_ONLY = (
-    "enable.auto",
-    "auto.offset",
-    "isolation",
-    "enable.partition",
-    "queued.",
-    "fetch.",
-    "group.",
-    "on_commit",
-)

@@ -141,7 +141,7 @@ class AvroDecoder(Decoder):
     def _parse(self, schema: Any) -> Any:
         try:
             parsed = self._fastavro.parse_schema(json.loads(schema) if isinstance(schema, str) else schema)
-        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError) as error:
+        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"an Avro schema must be valid, got {error}") from error
         if not isinstance(parsed, dict) or parsed.get("type") != "record":
             raise ValueError(f"an Avro schema must be a record, got {parsed!r:.80}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -43,8 +42,8 @@ def build_records(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> tuple
     """
     arrays = []
     bad: dict[int, str] = {}
-    for column, values in zip(schema, _transpose(rows, schema.names), strict=True):
-        array, wrong = _to_array(values, column)
+    for column in schema:
+        array, wrong = _to_array(_column(rows, column.name), column)
         arrays.append(array)
         for row, reason in wrong.items():
             bad.setdefault(row, reason)
@@ -54,13 +53,11 @@ def build_records(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> tuple
     return records, bad
 
 
-def _transpose(rows: Sequence[Mapping[str, Any]], names: list[str]) -> list[Sequence[Any]]:
-    if len(names) > 1 and rows:
-        try:
-            return list(zip(*map(itemgetter(*names), rows), strict=True))
-        except KeyError:
-            pass
-    return [[row.get(name) for row in rows] for name in names]
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    try:
+        return [row[name] for row in rows]
+    except KeyError:
+        return [row.get(name) for row in rows]
 
 
 def _to_array(values: Sequence[Any], column: pa.Field) -> tuple[pa.Array | None, dict[int, str]]:

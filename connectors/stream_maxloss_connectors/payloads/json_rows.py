@@ -69,7 +69,7 @@ def _parse(payloads: Sequence[bytes]) -> tuple[list[Any], dict[int, str]]:
         rows = list(map(orjson.loads, payloads))
     except orjson.JSONDecodeError:
         rows = [_parse_one(payload, i, bad) for i, payload in enumerate(payloads)]
-    if not all(type(row) is dict for row in rows):
+    if not {dict}.issuperset(map(type, rows)):
         for i, row in enumerate(rows):
             if type(row) is not dict and i not in bad:
                 bad[i] = f"a message must be one JSON object, got {_kind(row)}"

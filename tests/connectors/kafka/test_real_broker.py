@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -144,12 +145,15 @@ def test_reader_killed_twenty_times_reads_every_row_once(kafka_broker, million, 
     generator = random.Random(20)
     for _ in range(20):
         reader = start_reader(kafka_broker, million, path)
+        overdue = threading.Timer(120.0, reader.kill)
+        overdue.start()
         # Twenty lives of at most 24 batches of 2000 rows do not reach the end.
         batches = generator.randint(3, 24)
         reader.stdin.write("\n" * batches)
         for _ in range(batches - 2):
             assert reader.stdout.readline() == "batch\n", reader.stderr.read()
         time.sleep(generator.uniform(0.0, 0.02))
+        overdue.cancel()
         reader.kill()
         reader.communicate()
         assert reader.returncode == -signal.SIGKILL
@@ -320,22 +324,32 @@ def test_reading_starts_at_a_time(kafka_broker):
     assert read_rows(source_of(kafka_broker, topic, start="@2026-01-02")) == {}
 
 
-def test_topic_deleted_while_it_is_read_is_an_error(kafka_broker):
+def read_until_it_fails(source, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        source.next_batch(10, 0.2)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "recreated"])
+def test_topic_that_goes_away_while_it_is_read_is_noticed(kafka_broker, again):
     topic = kafka_broker.create_topic(1)
-    kafka_broker.produce(topic, [b'{"i":0}'])
+    kafka_broker.produce(topic, [b'{"i":0}'] * 5)
     with source_of(kafka_broker, topic, until_eof=False) as source:
         source.open()
-        assert source.next_batch(10, 10.0).num_rows == 1
+        assert source.next_batch(10, 10.0).num_rows == 5
         kafka_broker.delete_topic(topic)
-        deadline = time.monotonic() + 90
-        with pytest.raises(SourceError, match=rf"{topic}\[0\]: "):
-            while time.monotonic() < deadline:
-                assert source.next_batch(10, 0.5) is None
+        if again:
+            wait_for(lambda: recreated(kafka_broker, topic))
+            kafka_broker.produce(topic, [b'{"i":0}'] * 8)
+        source._fetcher.watch.interval = 0.5
+        kind, message = (GapError, "was recreated while") if again else (SourceError, "was deleted while")
+        with pytest.raises(kind, match=message):
+            read_until_it_fails(source)
 
 
 def test_unknown_topic_names_those_that_there_are(kafka_broker):
     known = kafka_broker.create_topic(1)
-    with pytest.raises(SourceError, match="there is no topic 'nope'.*; the cluster has ") as caught:
+    with pytest.raises(SourceError, match=r"there is no topic 'nope'.*; the cluster has ") as caught:
         source_of(kafka_broker, "nope").open()
     assert known in str(caught.value) or "more" in str(caught.value)
     with pytest.raises(SourceError, match="there is no topic 'nope'"):
@@ -387,3 +401,52 @@ def test_bad_record_stops_exactly_before_itself_by_default(kafka_broker):
         with pytest.raises(DecodeError, match=rf"{topic}\[0\]@2: a message must be one JSON object"):
             source.next_batch(100, 10.0)
         assert source.position()["0"] == {"offset": 2}
+
+
+def slow_topic(broker):
+    """A topic of 20,000 records in small batches, and settings by which a reader fetches only a few ahead."""
+    topic = broker.create_topic(1)
+    producer = broker.producer(**{"batch.num.messages": 100, "linger.ms": 5})
+    for i in range(20_000):
+        producer.produce(topic, b'{"i":%d}' % i, partition=0)
+        if i % 100 == 99:
+            producer.flush(30)
+    settings = {"queued.min.messages": 1, "queued.max.messages.kbytes": 1, "fetch.message.max.bytes": 1000}
+    return topic, settings
+
+
+def read_with_records_deleted_ahead(broker, topic, source, numbers):
+    """Begin to read, delete what lies ahead of the reader, and read on."""
+    from confluent_kafka import TopicPartition
+
+    numbers += source.next_batch(10, 10.0).records.column("i").to_pylist()
+    place = TopicPartition(topic, 0, 19_000)
+    broker.admin.delete_records([place])[place].result(timeout=30)
+    while not source.exhausted:
+        if (batch := source.next_batch(1000, 5.0)) is not None:
+            numbers += batch.records.column("i").to_pylist()
+
+
+def test_records_deleted_ahead_of_a_running_reader_stop_it_when_it_gets_there(kafka_broker):
+    topic, settings = slow_topic(kafka_broker)
+    numbers = []
+    with source_of(kafka_broker, topic, settings=settings) as source:
+        source.open()
+        with pytest.raises(GapError) as caught:
+            read_with_records_deleted_ahead(kafka_broker, topic, source, numbers)
+        # What was fetched before the deletion was still returned.
+        assert numbers == list(range(len(numbers)))
+        assert f"records {len(numbers)}..18999 of {topic}[0] are gone" in str(caught.value)
+        assert source.position()["0"] == {"offset": len(numbers)}
+
+
+def test_records_deleted_ahead_of_a_running_reader_can_be_passed_over(kafka_broker):
+    topic, settings = slow_topic(kafka_broker)
+    numbers = []
+    with source_of(kafka_broker, topic, settings=settings, on_gap="earliest") as source:
+        source.open()
+        read_with_records_deleted_ahead(kafka_broker, topic, source, numbers)
+        gap = source.position()["_topic"]["gaps"]
+    first = gap[0]["from"]
+    assert gap == [{"partition": 0, "from": first, "to": 19_000}]
+    assert numbers == [*range(first), *range(19_000, 20_000)]

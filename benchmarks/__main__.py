@@ -1,0 +1,125 @@
+"""`python -m benchmarks`: measure, save, and rebuild the page."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import NAMES
+from benchmarks.machine import describe
+from benchmarks.measure import ROOT, Effort, measure_point
+from benchmarks.point import floor_claims
+
+__all__ = ["main"]
+
+FULL = Effort(repeats=15, seconds=0.08)
+QUICK = Effort(repeats=5, seconds=0.02)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure this library beside its peers.")
+    parser.add_argument("--quick", action="store_true", help="fewer points, short repeats; saved apart")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="CASE[:POINT]",
+        help=f"run one case ({', '.join(NAMES)}) or one of its points; may be given again. A point is only printed",
+    )
+    parser.add_argument("--page", action="store_true", help="measure nothing, rebuild the page from the saved results")
+    return parser.parse_args(arguments)
+
+
+def chosen(only: list[str] | None) -> dict[str, set[str]]:
+    """Return the cases to run, each with the points asked for; none means all."""
+    picked: dict[str, set[str]] = {}
+    for item in only or NAMES:
+        name, _, point = item.partition(":")
+        if name not in NAMES:
+            raise SystemExit(f"--only must name a case, got {name!r}; there are {', '.join(NAMES)}")
+        picked.setdefault(name, set()).update({point} if point else set())
+    return picked
+
+
+def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
+    """Measure a case's points and draw its conclusions."""
+    case = importlib.import_module(f"benchmarks.cases.{name}")
+    points = case.points(quick)
+    unknown = wanted - {point.name for point in points}
+    if unknown:
+        known = ", ".join(point.name for point in points)
+        raise SystemExit(f"--only must name a point of {name}, got {sorted(unknown)}; there are {known}")
+    started, machine = time.perf_counter(), describe()
+    effort = QUICK if quick else FULL
+    measured = {}
+    for point in points:
+        if wanted and point.name not in wanted:
+            continue
+        print(f"{name}:{point.name} ...", flush=True)
+        measured[point.name] = measure_point(name, point, effort)
+    conclude = getattr(case, "conclude", None)
+    claims = conclude(measured) if conclude else floor_claims(points, measured)
+    return {
+        "case": name,
+        "quick": quick,
+        "machine": machine,
+        "seconds": round(time.perf_counter() - started, 1),
+        "claims": claims,
+        "measured": measured,
+    }
+
+
+def rounded(value: Any) -> Any:
+    """Return a result with numbers cut to what they can tell."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [rounded(entry) for entry in value]
+    return value
+
+
+def report(result: dict[str, Any]) -> None:
+    """Print a case's claims, and how long each system takes."""
+    for claim in result["claims"]:
+        mark = {None: "", True: "  pass", False: "  FALLS SHORT"}[claim["met"]]
+        target = "" if claim["target"] is None else f"  (target {claim['target']:.3g})"
+        print(f"  {claim['what']}: {claim['value']:.3g}{claim['suffix']}{target}{mark}")
+    for point in result["measured"].values():
+        for system, cost in point.get("seconds_per_unit", {}).items():
+            print(f"    {point['label']}, {system}: {1e6 * cost['median']:.4g} us a {point['unit']}")
+        for system, reason in point.get("missing", {}).items():
+            print(f"    {point['label']}, {system}: left out, {reason}")
+        for system, fact in point.get("facts", {}).items():
+            print(f"    {point['label']}, {system}: {fact}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run what was asked for."""
+    options = parse(arguments)
+    results = ROOT / "benchmarks" / "results"
+    page: Path = ROOT / "docs" / "benchmarks.md"
+    if options.quick:
+        results = results / "quick"
+        page = results / "benchmarks.md"
+    results.mkdir(parents=True, exist_ok=True)
+    if not options.page:
+        for name, wanted in chosen(options.only).items():
+            result = rounded(run_case(name, wanted, options.quick))
+            report(result)
+            if not wanted:
+                text = json.dumps(result, indent=1) + "\n"
+                (results / f"{name}.json").write_text(text, encoding="utf-8")
+    from benchmarks.page import write_page
+
+    write_page(results, page)
+    print(f"wrote {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

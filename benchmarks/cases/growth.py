@@ -1,0 +1,118 @@
+"""How the cost grows with features, window and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import BATCH, as_batches, dense_rows
+from benchmarks.point import OURS, Point, claim
+
+TITLE = "How cost grows"
+INCLUDED = (
+    "Cost of a row of our own: the Perceptron's `learn_many` against the number of features; "
+    "`FocusedClassifier(HingeOGD(), replays=4).learn_many` with 20 features against the rows of a full window; and the "
+    "Perceptron's whole pass with 20 features against the rows of the stream. The exponent is the slope of a straight "
+    "line through the logarithms: 1 is linear, 0 is no growth. Features cost a fixed share per row besides, so a line "
+    "through small and large ones is flatter than 1; a window costs its logarithm and what leaves the cache."
+)
+AXIS = None
+REPLAYS = 4
+FEATURES = (5, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+WINDOWS = (1_000, 10_000, 100_000, 1_000_000)
+ROWS = (100_000, 1_000_000, 10_000_000)
+# What each exponent must not exceed: linear in features and rows, and for a window less than a fourth root.
+LIMITS = {"features": 1.15, "window": 0.25, "rows": 1.05}
+
+
+def points(quick: bool) -> list[Point]:
+    """Return all points of the three axes."""
+    sizes = {
+        "features": FEATURES[::2] if quick else FEATURES,
+        "window": WINDOWS[:3] if quick else WINDOWS,
+        "rows": ROWS[:2] if quick else ROWS,
+    }
+    return [
+        Point(f"{axis}-{size}", f"{size:,} {axis}", (OURS,), {"axis": axis, "size": size})
+        for axis, chosen in sizes.items()
+        for size in chosen
+    ]
+
+
+def prepare(system: str, settings: dict[str, Any]) -> Callable[[], int]:
+    """Return some work of the size asked for."""
+    axis, size = settings["axis"], settings["size"]
+    if axis == "window":
+        return prepare_window(size)
+    from stream_maxloss.linear import Perceptron
+
+    model = Perceptron()
+    if axis == "features":
+        rows = max(256, min(BATCH, 1_000_000 // size))
+        [(batch, labels)] = as_batches(*dense_rows(rows, size))
+        passes = 1
+    else:
+        [(batch, labels)] = as_batches(*dense_rows(BATCH, 20))
+        passes = max(1, round(size / BATCH))
+
+    def work() -> int:
+        for _ in range(passes):
+            model.learn_many(batch, labels)
+        return passes * batch.num_rows
+
+    return work
+
+
+def prepare_window(size: int) -> Callable[[], int]:
+    """Return a pass of the focused learner whose window is full."""
+    from stream_maxloss.focus import FocusedClassifier
+    from stream_maxloss.linear import HingeOGD
+
+    model = FocusedClassifier(HingeOGD(), window=size, replays=REPLAYS, seed=1)
+    batches = as_batches(*dense_rows(4 * BATCH, 20))
+    for start in range(0, size, 4 * BATCH):
+        for first, (batch, labels) in enumerate(batches):
+            if start + first * BATCH < size:
+                model.learn_many(batch, labels)
+    short, labels = batches[0][0].slice(0, 2048), batches[0][1].slice(0, 2048)
+
+    def work() -> int:
+        model.learn_many(short, labels)
+        return 2048
+
+    return work
+
+
+def series(measured: dict[str, dict[str, Any]], axis: str) -> tuple[list[int], list[float]]:
+    """Return the sizes of an axis and the least seconds per row at each."""
+    found = []
+    for result in measured.values():
+        settings, costs = result.get("settings", {}), result.get("seconds_per_unit", {})
+        if settings.get("axis") == axis and OURS in costs:
+            found.append((settings["size"], costs[OURS]["median"]))
+    found.sort()
+    return [size for size, _ in found], [cost for _, cost in found]
+
+
+def exponent(sizes: list[int], costs: list[float]) -> float:
+    """Return the slope of log cost over log size."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
+def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the fitted exponents."""
+    claims = []
+    for axis, limit in LIMITS.items():
+        sizes, costs = series(measured, axis)
+        if len(sizes) < 2:
+            continue
+        what = {
+            "features": "cost of a row against features",
+            "window": "cost of a row against the window",
+            "rows": "cost of a pass against its rows",
+        }[axis]
+        slope = exponent(sizes, costs) + (1.0 if axis == "rows" else 0.0)
+        claims.append(claim("", f"{what}: exponent", slope, suffix="", target=limit, at_most=True))
+    return claims

@@ -1,0 +1,72 @@
+"""One system at one point, in a process of its own: prepares, warms up, and runs once for each line it reads.
+
+The parent holds one such process per system and asks them in turn, so that all systems meet the same noise.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["main"]
+
+
+def repeat(work: Callable[[], int], times: int) -> tuple[float, float, int]:
+    """Return processor seconds, seconds on the wall and units of running the work so many times.
+
+    All systems run on one thread, so on an idle machine the two agree; on a busy one the first leaves out the time
+    that other processes took.
+    """
+    units = 0
+    wall, busy = time.perf_counter(), time.process_time()
+    for _ in range(times):
+        units += work()
+    return time.process_time() - busy, time.perf_counter() - wall, units
+
+
+def calibrate(work: Callable[[], int], seconds: float) -> int:
+    """Return how often the work has to run to take about so many seconds; what it runs is the warm-up, too."""
+    work()
+    times = 1
+    while True:
+        taken, _, _ = repeat(work, times)
+        if taken >= seconds / 2.0 or times >= 1 << 20:
+            return max(1, round(times * seconds / max(taken, 1e-9)))
+        times *= 2
+
+
+def answer(message: dict[str, Any]) -> None:
+    """Send one line to the parent."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Run `python -m benchmarks.worker case system kind seconds settings`."""
+    name, system, kind, seconds, settings = arguments
+    case = importlib.import_module(f"benchmarks.cases.{name}")
+    try:
+        if kind == "fact":
+            answer({"fact": case.observe(system, json.loads(settings))})
+            return
+        work = case.prepare(system, json.loads(settings))
+        times = calibrate(work, float(seconds))
+    except ImportError as error:
+        answer({"missing": str(error)})
+        return
+    gc.collect()
+    gc.disable()
+    answer({"ready": times})
+    for _ in sys.stdin:
+        taken, wall, units = repeat(work, times)
+        answer({"seconds": taken, "wall": wall, "units": units})
+        gc.collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

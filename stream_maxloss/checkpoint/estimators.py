@@ -1,0 +1,43 @@
+"""This library's own estimators, allowed in checkpoints.
+
+Imported by the first `describe` or `build`, not with the package: it loads everything that compiles.
+"""
+
+from __future__ import annotations
+
+from stream_maxloss import linear
+from stream_maxloss.checkpoint.description import register, register_value
+from stream_maxloss.focus import (
+    AdmitAll,
+    ClassQuota,
+    FocusedClassifier,
+    FocusedRegressor,
+    Reservoir,
+    Slack,
+    SubSample,
+)
+
+__all__: list[str] = []
+
+for learner in (
+    linear.BalancedWinnow,
+    linear.HingeOGD,
+    linear.LLD,
+    linear.LLM,
+    linear.MarginPursuit,
+    linear.Pegasos,
+    linear.Perceptron,
+    linear.Scaler,
+    linear.Winnow,
+):
+    register(learner)
+
+# Its range is part of its memory, and unbounded by default.
+register(linear.AbsoluteOGD, may_be_infinite=["memory"])
+
+# A game without snapshots plans the next one for never.
+register(FocusedClassifier, parts=["classifier"], may_be_infinite=["game.schedule.plan"])
+register(FocusedRegressor, parts=["regressor"], may_be_infinite=["game.schedule.plan", "rows.copies"])
+
+for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
+    register_value(choice)

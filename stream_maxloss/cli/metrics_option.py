@@ -1,0 +1,149 @@
+"""The metrics that the command line names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from stream_maxloss.cli.closest import closest
+
+__all__ = ["MetricOption", "make_metrics", "metric_names"]
+
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME[:KEY=VALUE]",
+        help="River's metrics and ours by name, in any case (Recall, ROCAUC, MaxLoss, TailLoss:alpha=0.01). May be "
+        "repeated or separated by commas; the first decides which slice is worst.",
+    ),
+]
+
+OURS = ("CatoniMargin", "MaxLoss", "RollingCatoniMargin", "RollingMaxLoss", "RollingTailLoss", "TailLoss")
+
+
+def make_metrics(texts: Sequence[str] | None, model: Any) -> Any:
+    """Return fresh metrics as one `river.metrics.base.Metrics`.
+
+    Parameters
+    ----------
+    texts
+        What the options say; None or empty for what suits the model.
+    model
+        The model to be scored.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric, or it cannot score the model.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.metrics_option import make_metrics, metric_names
+    >>> from stream_maxloss.linear import Perceptron
+    >>> metric_names(make_metrics(["recall", "tailloss:alpha=0.1"], Perceptron()))
+    ['Recall', 'TailLoss']
+
+    """
+    from river.metrics.base import Metrics
+
+    names = [name for text in texts or () for name in split_metrics(text)]
+    parts = [make_metric(name, model) for name in names or default_metrics(model)]
+    return Metrics(parts)
+
+
+def split_metrics(text: str) -> list[str]:
+    """Split at commas, except at those between the arguments of one metric (`TailLoss:alpha=0.1,loss=...`)."""
+    parts: list[str] = []
+    for piece in text.split(","):
+        if parts and ":" in parts[-1] and "=" in piece and ":" not in piece:
+            parts[-1] += f",{piece}"
+        elif piece.strip():
+            parts.append(piece.strip())
+    return parts
+
+
+def default_metrics(model: Any) -> list[str]:
+    """Return the metrics shown unless others are named."""
+    from river import base
+
+    from stream_maxloss.focus.focused import predicts_probabilities
+
+    if not isinstance(model, base.Classifier):
+        return ["MAE"]
+    return ["Accuracy", "TailLoss"] if predicts_probabilities(model) else ["Accuracy"]
+
+
+def make_metric(text: str, model: Any) -> Any:
+    """Return one metric."""
+    from stream_maxloss.cli.models import parse_settings
+
+    name, _, arguments = text.partition(":")
+    known = known_metrics()
+    if name.lower() not in known:
+        raise ValueError(
+            f"--metric must name a metric, got {name!r}; {closest(name, sorted(known.values(), key=str.lower))}"
+        )
+    kind = find_metric(known[name.lower()])
+    params = parse_settings(arguments.split(",")) if arguments else {}
+    for param in params:
+        if param not in inspect.signature(kind).parameters:
+            raise ValueError(f"--metric {text}: {closest(param, inspect.signature(kind).parameters)}")
+    if "loss" in inspect.signature(kind).parameters and "loss" not in params:
+        params |= regression_loss(model)
+    metric = kind(**params)
+    if not metric.works_with(model):
+        raise ValueError(f"--metric {kind.__name__} cannot score this model; {advice(model)}")
+    return metric
+
+
+def known_metrics() -> dict[str, str]:
+    """Return lower-case name -> name."""
+    from river import metrics
+
+    names = [*OURS, *(name for name in metrics.__all__ if name not in ("base", "multioutput"))]
+    return {name.lower(): name for name in names}
+
+
+def find_metric(name: str) -> Any:
+    """Return the class of a metric."""
+    if name in OURS:
+        from stream_maxloss import metrics as ours
+
+        return getattr(ours, name)
+    from river import metrics
+
+    return getattr(metrics, name)
+
+
+def regression_loss(model: Any) -> dict[str, Any]:
+    """Return the row loss for metrics of losses: theirs is meant for classifiers."""
+    from river import base
+
+    if isinstance(model, base.Classifier):
+        return {}
+    from stream_maxloss.metrics import AbsoluteLoss
+
+    return {"loss": AbsoluteLoss()}
+
+
+def advice(model: Any) -> str:
+    """Say what kind of metric a model needs."""
+    from river import base
+
+    if isinstance(model, base.Classifier):
+        return "a classifier takes Accuracy, Recall, F1, LogLoss, MaxLoss and others"
+    return "a regressor takes MAE, RMSE, R2 and others"
+
+
+def metric_names(metrics: Any) -> list[str]:
+    """Return a name for each part, told apart by a number where two are alike."""
+    names: list[str] = []
+    for part in metrics:
+        name = type(part).__name__
+        twins = sum(known == name or known.startswith(f"{name} ") for known in names)
+        names.append(f"{name} {twins + 1}" if twins else name)
+    return names

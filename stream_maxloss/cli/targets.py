@@ -1,0 +1,154 @@
+"""Labels as the model takes them, from the column as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from stream_maxloss.cli.closest import listed
+from stream_maxloss.errors import DecodeError
+
+__all__ = ["Target", "label_kind"]
+
+
+def label_kind(model: Any) -> str:
+    """Return what labels a model takes: `binary` (our classifiers), `number` (regressors) or `any`."""
+    from river import base
+
+    from stream_maxloss.linear.classifier import LinearClassifier
+
+    last = model._last_step if hasattr(model, "_last_step") else model
+    inner = getattr(last, "classifier", last)
+    if isinstance(inner, LinearClassifier):
+        return "binary"
+    return "any" if isinstance(last, base.Classifier) else "number"
+
+
+class Target:
+    """Reads the label's column.
+
+    Parameters
+    ----------
+    name
+        The column.
+    kind
+        What the model takes, from `label_kind`.
+    positive
+        The value that counts as positive, as text; every other one is negative. None where labels are binary already.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.cli.targets import Target
+    >>> labels, bad = Target("kind", "binary", "spam").read(pa.array(["ham", "spam", None]), str)
+    >>> labels
+    array([False,  True, False])
+    >>> [str(error) for error in bad.values()]
+    ["2: target 'kind' must be present, got null"]
+
+    """
+
+    def __init__(self, name: str, kind: str, positive: str | None = None) -> None:
+        if positive is not None and kind == "number":
+            raise ValueError(f"--positive must come with a classifier, got {positive!r} for a regressor; drop it")
+        self.name = name
+        self.kind = kind
+        self.positive = positive
+        self.seen_positive = False
+
+    def read(self, column: pa.Array, address: Callable[[int], str]) -> tuple[NDArray[Any], dict[int, DecodeError]]:
+        """Return the labels, and the error of each row whose label is none.
+
+        Raises
+        ------
+        ValueError
+            If the column as a whole cannot be a label of this model.
+
+        """
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        bad: dict[int, DecodeError] = {}
+        if column.null_count:
+            for row in np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False)).tolist():
+                bad[row] = DecodeError(address(row), f"target {self.name!r} must be present, got null")
+        if self.positive is not None:
+            labels = self._compare(column)
+        elif self.kind == "any":
+            labels = np.array(column.to_pylist(), dtype=object)
+        else:
+            labels = self._numbers(column)
+            self._check(labels, address, bad)
+            if self.kind == "binary" and labels.dtype != np.bool_:
+                labels = labels == 1.0
+        return labels, bad
+
+    def _compare(self, column: pa.Array) -> NDArray[np.bool_]:
+        positive: Any = self.positive
+        if pa.types.is_boolean(column.type):
+            column = pc.cast(column, pa.string())
+            positive = str(positive).lower()
+        elif not is_text(column.type):
+            try:
+                column, positive = pc.cast(column, pa.float64()), float(positive)
+            except (ValueError, pa.ArrowInvalid) as error:
+                raise ValueError(
+                    f"--positive must be a number like the values of {self.name!r}, got {self.positive!r}"
+                ) from error
+        found = pc.fill_null(pc.equal(column, positive), False).to_numpy(zero_copy_only=False)
+        self.seen_positive = self.seen_positive or bool(found.any())
+        return np.asarray(found)
+
+    def _numbers(self, column: pa.Array) -> NDArray[Any]:
+        if is_text(column.type):
+            raise self._refuse_text(column)
+        if pa.types.is_boolean(column.type):
+            return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False))
+        try:
+            values = pc.cast(column, pa.float64())
+        except pa.ArrowNotImplementedError as error:
+            raise ValueError(f"target {self.name!r} must be a number, a boolean or text, got {column.type}") from error
+        return np.asarray(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False))
+
+    def _check(self, labels: NDArray[Any], address: Callable[[int], str], bad: dict[int, DecodeError]) -> None:
+        if labels.dtype == np.bool_:
+            return
+        if self.kind == "number":
+            wrong = ~np.isfinite(labels)
+            reason = f"target {self.name!r} must be a finite number"
+        else:
+            wrong = ~((labels == 1.0) | (labels == 0.0) | (labels == -1.0))
+            reason = (
+                f"target {self.name!r} must be true/false, 0/1 or -1/1; say which value counts as positive: "
+                "--positive VALUE, or use a model for more classes or for numbers (--model AbsoluteOGD)"
+            )
+        for row in np.flatnonzero(wrong).tolist():
+            bad.setdefault(row, DecodeError(address(row), f"{reason}, got {labels[row].item()!r}"))
+            if len(bad) > 1000:  # Every label is wrong: the first will stop the run or the limit will.
+                break
+
+    def _refuse_text(self, column: pa.Array) -> ValueError:
+        values = [str(value) for value in pc.unique(column).to_pylist() if value is not None]
+        if self.kind == "number":
+            return ValueError(
+                f"target {self.name!r} must be a number for a regressor, got text such as {listed(values, 3)}; "
+                "choose another column or a classifier (--model HingeOGD)"
+            )
+        if len(values) > 2:
+            return ValueError(
+                f"target {self.name!r} must have two values, got the texts {listed(values, 4)}; set one against the "
+                f"rest (--positive {values[0]!r}), or use a River model for more classes (--model module:factory)"
+            )
+        return ValueError(
+            f"target {self.name!r} must be true/false, 0/1 or -1/1, got the texts {listed(values)}; "
+            f"say which one counts as positive: --positive {values[-1]!r}"
+        )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
