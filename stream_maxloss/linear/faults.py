@@ -58,12 +58,13 @@ def row_entries(rows: Rows, row: int) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 
 def check_rows(stretches: list[Rows], features: FeatureMap | HashedFeatureMap, unit: bool) -> None:
-    """Raise the error for the first value that is infinite or, with `unit`, outside [0, 1]."""
+    """Raise the error for the first value that is infinite or, with `unit`, outside Winnow's [0, 1] (hashed features may add up to more)."""
     first = 0
+    high = 1.0 if features.grows else np.inf
     for rows in stretches:
         wrong = np.isinf(rows.values)
         if unit:
-            wrong |= (rows.values < 0.0) | (rows.values > 1.0)
+            wrong |= (rows.values < 0.0) | (rows.values > high)
         if wrong.any():
             if rows.indptr is None:
                 row, entry = (int(place[0]) for place in np.nonzero(wrong))

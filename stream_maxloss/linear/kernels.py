@@ -296,7 +296,7 @@ def learn_dense(
 ) -> int:
     """Learn row i of a matrix; absent values (NaN) in it become zero. Return 0 or a fault."""
     if h[RULE] == WINNOW:
-        status = check_unit(X[i], length)
+        status = check_unit(X[i], length, h[THIRD])
         if status != 0:
             return status
     present = length
@@ -337,7 +337,7 @@ def learn_sparse(
 ) -> int:
     """Learn one sparse row; absent values (NaN) in `x` become zero. Return 0 or a fault."""
     if h[RULE] == WINNOW:
-        status = check_unit(x[first:], length)
+        status = check_unit(x[first:], length, h[THIRD])
         if status != 0:
             return status
         for k in range(length):

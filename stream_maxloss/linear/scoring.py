@@ -176,9 +176,9 @@ def clean(x: Floats, length: int) -> int:
 
 
 @compiled
-def check_unit(x: Floats, length: int) -> int:
-    """Return a fault if a value lies outside [0, 1], the domain of Winnow."""
+def check_unit(x: Floats, length: int, high: float) -> int:
+    """Return a fault if a value lies outside [0, high], the domain of Winnow."""
     for k in range(length):
-        if not (0.0 <= x[k] <= 1.0) and not np.isnan(x[k]):
+        if not (0.0 <= x[k] <= high and x[k] < np.inf) and not np.isnan(x[k]):
             return fault(INFINITE if np.isinf(x[k]) else OUTSIDE, k)
     return 0

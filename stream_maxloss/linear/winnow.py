@@ -38,6 +38,7 @@ class Winnow(LinearClassifier):
         Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
     hash_bits
         Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+        Features that share a column add up, so values above 1 cannot be told and are taken.
 
     References
     ----------
@@ -77,8 +78,10 @@ class Winnow(LinearClassifier):
         self.theta = theta
         self._with_intercept = intercept
         self.hash_bits = hash_bits
+        # Features that share a hashed column add up, to more than 1.
+        high = 1.0 if hash_bits is None else math.inf
         self._model = LinearModel(
-            layout.WINNOW, (beta, theta or 0.0), intercept=intercept, hash_bits=hash_bits, initial=1.0
+            layout.WINNOW, (beta, theta or 0.0, high), intercept=intercept, hash_bits=hash_bits, initial=1.0
         )
 
     def _more_tags(self) -> set[str]:

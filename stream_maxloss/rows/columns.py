@@ -158,7 +158,9 @@ def to_floats(array: Any) -> NDArray[np.float64]:
 
 def read_text(name: Hashable, array: Any) -> TextColumn:
     """Return a dictionary-encoded column as text features."""
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    import pyarrow as pa
+
+    codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
     missing = [code for code, value in enumerate(values) if value is None or value != value]
     return TextColumn(name, np.where(np.isin(codes, missing), -1, codes), [str(value) for value in values])

@@ -26,6 +26,10 @@ def frame_to_dicts(frame: Any) -> Iterator[dict[Hashable, Any]]:
 
     """
     names, batch = to_record_batch(frame)
+    if not names:
+        # Arrow forgets how many rows a frame without columns has.
+        yield from ({} for _ in range(len(frame)))
+        return
     types = [field.type for field in batch.schema]
     for first in range(0, batch.num_rows, CHUNK):
         part = batch.slice(first, CHUNK)

@@ -1,0 +1,60 @@
+"""River's own contract: every public estimator passes every check that River yields for it, none skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from river import base, checks
+
+import stream_maxloss.linear as linear
+
+LEARNERS = [
+    name for name in linear.__all__ if name not in ("RowPipeline", "Scaler")
+]  # RowPipeline is checked as `Scaler() | learner`
+
+
+def estimators() -> Iterator[tuple[str, Any]]:
+    yield "Scaler", linear.Scaler()
+    for name in LEARNERS:
+        learner = getattr(linear, name)
+        yield name, learner()
+        # Winnow takes features in [0, 1] only, and scaled ones lie around 0.
+        if name != "Winnow":
+            yield f"Scaler|{name}", linear.Scaler() | learner()
+        if name not in ("Winnow", "BalancedWinnow"):
+            yield f"{name}-averaged", learner(averaged=True)
+        yield f"{name}-hashed", learner(hash_bits=5, **({"theta": 10.0} if name == "Winnow" else {}))
+    yield "LLM-adaptive", linear.LLM(update_epsilon=True)
+    yield "MarginPursuit-data", linear.MarginPursuit(scale="data", warmup=20)
+
+
+ESTIMATORS = dict(estimators())
+
+
+def cases() -> Iterator[Any]:
+    for name, model in ESTIMATORS.items():
+        for place, check in enumerate(checks.yield_checks(model)):
+            yield pytest.param(model, check, id=f"{name}-{place}-{check.__name__}")
+
+
+@pytest.mark.parametrize(("model", "check"), list(cases()))
+def test_estimator_passes_the_check(model: Any, check: Any) -> None:
+    check(model.clone())
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_no_check_is_skipped_and_the_two_speeds_are_compared(name: str) -> None:
+    model = ESTIMATORS[name]
+    assert not model._unit_test_skips()
+    yielded = {check.__name__ for check in checks.yield_checks(model)}
+    assert "check_learn_many_matches_learn_one" in yielded
+    if isinstance(model, base.Classifier):
+        assert "check_predict_proba_many_matches_predict_proba_one" in yielded
+
+
+def test_every_public_learner_is_a_mini_batch_estimator_of_river() -> None:
+    for name in LEARNERS:
+        assert issubclass(getattr(linear, name), base.MiniBatchClassifier | base.MiniBatchRegressor)
+    assert issubclass(linear.Scaler, base.MiniBatchTransformer)
