@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.columnar import is_columnar, run_columns
 from stream_maxloss.linear.faults import check_rows, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
     learn_row,
@@ -25,6 +26,7 @@ from stream_maxloss.linear.passes import (
     score_row_sparse,
 )
 from stream_maxloss.rows import Rows, read_frame, read_row
+from stream_maxloss.rows.frame import Numbers, open_numbers
 
 __all__ = ["LinearModel", "row_weights"]
 
@@ -195,7 +197,10 @@ class LinearModel:
         before = self.memory
         scores = np.empty(len(targets))
         try:
-            stretches: Iterable[Rows] = read_frame(frame, self.features, learn=True)
+            numbers = open_numbers(frame, self.features, learn=True)
+            stretches: Iterable[Rows]
+            stretches = read_frame(frame, self.features, learn=True) if numbers is None else numbers.stretches()
+            done = 0
             if self.memory.size > LARGE_MODEL:
                 # Looking at every value first is cheaper than a copy of the model to go back to.
                 stretches = list(stretches)
@@ -203,7 +208,10 @@ class LinearModel:
             else:
                 self.memory = self.memory.copy()
                 self._forget_row()
-            self._run_stretches(stretches, targets, weights, scores)
+                if numbers is not None and len(targets) == numbers.num_rows and is_columnar(self.memory):
+                    done = self._run_columns(numbers, targets, weights, scores)
+                    stretches = numbers.stretches(done) if done < len(targets) else []
+            self._run_stretches(stretches, targets, weights, scores, done)
         except Exception:
             self.memory = before
             self.features.truncate(known)
@@ -211,14 +219,28 @@ class LinearModel:
             raise
         return scores
 
+    def _run_columns(
+        self,
+        numbers: Numbers,
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scores: NDArray[np.float64],
+    ) -> int:
+        """Score and learn rows straight from their columns; return how many, up to the first with a value absent."""
+        self._make_room()
+        done = run_columns(self.memory, numbers.columns, numbers.table.addresses, targets, weights, scores)
+        if done and numbers.prefix:
+            self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(numbers.columns))
+        return done
+
     def _run_stretches(
         self,
         stretches: Iterable[Rows],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64],
         scores: NDArray[np.float64],
+        first: int,
     ) -> None:
-        first = 0
         for rows in stretches:
             part = slice(first, first + len(rows))
             if len(targets[part]) != len(rows):
