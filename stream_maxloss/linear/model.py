@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import itemgetter
@@ -18,6 +19,7 @@ from stream_maxloss.linear.passes import (
     learn_row,
     learn_row_columns,
     learn_row_sparse,
+    row_entry_points,
     run_csr,
     run_dense,
     run_matrix,
@@ -31,6 +33,8 @@ from stream_maxloss.rows.frame import Numbers, open_numbers
 __all__ = ["LinearModel", "row_weights"]
 
 ROW_OFFSET = layout.row_offset()
+STEPS = layout.STEPS
+INFINITY = math.inf
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16
@@ -98,7 +102,14 @@ class LinearModel:
         self._pack: Callable[..., None] = struct.Struct("0d").pack_into
         self._packed: tuple[Any, ...] | None = None
         self._columns: NDArray[np.int64] | None = None
-        self._buffer = memoryview(self.memory)
+        self._buffer: Any = memoryview(self.memory)  # type: ignore[arg-type]
+        self._address = self.memory.ctypes.data
+        self._score_row: Callable[[int], float] = score_row
+        self._learn_row: Callable[[int, float, float], int] = learn_row
+        self._score, self._scored_at = 0.0, -1.0
+        self._limit = math.inf
+        if is_columnar(self.memory):
+            self._limit = float(self.memory[layout.SECOND]) if self.memory[layout.RULE] == layout.HINGE else 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.
@@ -122,6 +133,7 @@ class LinearModel:
         if len(columns) != len(x) or [self.features.find(name) for name in names] != columns.tolist():
             return
         self._width = len(names)
+        self._score_row, self._learn_row = row_entry_points()
         if len(names) == 1:
             only = names[0]
             self._getter = lambda row: (row[only],)
@@ -132,14 +144,18 @@ class LinearModel:
         prefix = bool((columns == np.arange(len(columns))).all())
         self._columns = None if prefix else columns
         self.memory[layout.ROW_LENGTH] = len(names)
+        if prefix:
+            self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(names))
 
     def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         """Learn one row.
 
         The fast way packs the values straight into the memory: it works when the names are those of the row before
-        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn.
+        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn; and where the
+        rule only steps within a margin, a row that was just scored beyond it needs no kernel at all. `_scored_at`, the
+        number of steps at the time, tells whether the weights are still those of the score.
         """
-        if not 0.0 < w < np.inf:
+        if not 0.0 < w < INFINITY:
             raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
         if len(x) == self._width:
             try:
@@ -148,12 +164,16 @@ class LinearModel:
                     self._packed = None
                     self._pack(self._buffer, ROW_OFFSET, *values)
                     self._packed = values
+                elif self._limit < target * self._score < INFINITY and self._buffer[STEPS] == self._scored_at:
+                    # Just scored, and beyond the margin: the row counts and changes nothing else.
+                    self._buffer[STEPS] = self._scored_at = self._scored_at + 1.0
+                    return
             except (KeyError, struct.error):
                 pass
             else:
                 columns = self._columns
                 if columns is None:
-                    status = learn_row(self.memory, target, w)
+                    status = self._learn_row(self._address, target, w)
                 else:
                     status = learn_row_columns(self.memory, columns, target, w)
                 if status == 0:
@@ -185,8 +205,9 @@ class LinearModel:
                 pass
             else:
                 columns = self._columns
-                score = score_row(self.memory) if columns is None else score_row_columns(self.memory, columns)
+                score = self._score_row(self._address) if columns is None else score_row_columns(self.memory, columns)
                 if score - score == 0.0:  # finite: an absent or infinite value makes the score NaN or infinite
+                    self._score, self._scored_at = score, self._buffer[STEPS]
                     return score
         sparse_columns, sparse_values = read_row(x, self.features, learn=False)
         return score_row_sparse(self.memory, sparse_columns, sparse_values)
