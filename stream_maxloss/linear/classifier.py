@@ -48,8 +48,11 @@ class LinearClassifier(base.MiniBatchClassifier):
             If the label is not binary, a value is infinite or `w` is not positive. The model is then unchanged.
 
         """
-        sign = SIGNS.get(y) if isinstance(y, Hashable) else None
-        self._model.learn(x, sign_of(y) if sign is None else sign, w)
+        try:
+            sign = SIGNS[y]
+        except (KeyError, TypeError):
+            sign = sign_of(y)
+        self._model.learn(x, sign, w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> bool:
         """Return True iff the score is not negative."""

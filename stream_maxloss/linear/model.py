@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import itemgetter
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.columnar import is_columnar, run_columns
 from stream_maxloss.linear.faults import check_rows, feature_name, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
     learn_row,
     learn_row_columns,
     learn_row_sparse,
+    row_entry_points,
     run_csr,
     run_dense,
     run_matrix,
@@ -25,10 +28,13 @@ from stream_maxloss.linear.passes import (
     score_row_sparse,
 )
 from stream_maxloss.rows import Rows, read_frame, read_row
+from stream_maxloss.rows.frame import Numbers, open_numbers
 
 __all__ = ["LinearModel", "row_weights"]
 
 ROW_OFFSET = layout.row_offset()
+STEPS = layout.STEPS
+INFINITY = math.inf
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16
@@ -100,7 +106,14 @@ class LinearModel:
         self._pack: Callable[..., None] = struct.Struct("0d").pack_into
         self._packed: tuple[Any, ...] | None = None
         self._columns: NDArray[np.int64] | None = None
-        self._buffer = self.memory.data
+        self._buffer: Any = self.memory.data
+        self._address = self.memory.ctypes.data
+        self._score_row: Callable[[int], float] = score_row
+        self._learn_row: Callable[[int, float, float], int] = learn_row
+        self._score, self._scored_at = 0.0, -1.0
+        self._limit = math.inf
+        if is_columnar(self.memory):
+            self._limit = float(self.memory[layout.SECOND]) if self.memory[layout.RULE] == layout.HINGE else 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.
@@ -124,6 +137,7 @@ class LinearModel:
         if len(columns) != len(x) or [self.features.find(name) for name in names] != columns.tolist():
             return
         self._width = len(names)
+        self._score_row, self._learn_row = row_entry_points()
         if len(names) == 1:
             only = names[0]
             self._getter = lambda row: (row[only],)
@@ -134,14 +148,18 @@ class LinearModel:
         prefix = bool((columns == np.arange(len(columns))).all())
         self._columns = None if prefix else columns
         self.memory[layout.ROW_LENGTH] = len(names)
+        if prefix:
+            self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(names))
 
     def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         """Learn one row.
 
         The fast way packs the values straight into the memory: it works when the names are those of the row before
-        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn.
+        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn; and where the
+        rule only steps within a margin, a row that was just scored beyond it needs no kernel at all. `_scored_at`, the
+        number of steps at the time, tells whether the weights are still those of the score.
         """
-        if not 0.0 < w < np.inf:
+        if not 0.0 < w < INFINITY:
             raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
         if len(x) == self._width:
             try:
@@ -150,12 +168,16 @@ class LinearModel:
                     self._packed = None
                     self._pack(self._buffer, ROW_OFFSET, *values)
                     self._packed = values
+                elif self._limit < target * self._score < INFINITY and self._buffer[STEPS] == self._scored_at:
+                    # Just scored, and beyond the margin: the row counts and changes nothing else.
+                    self._buffer[STEPS] = self._scored_at = self._scored_at + 1.0
+                    return
             except (KeyError, struct.error, OverflowError):
                 pass
             else:
                 columns = self._columns
                 if columns is None:
-                    status = learn_row(self.memory, target, w)
+                    status = self._learn_row(self._address, target, w)
                 else:
                     status = learn_row_columns(self.memory, columns, target, w)
                 if status == 0:
@@ -187,8 +209,9 @@ class LinearModel:
                 pass
             else:
                 columns = self._columns
-                score = score_row(self.memory) if columns is None else score_row_columns(self.memory, columns)
+                score = self._score_row(self._address) if columns is None else score_row_columns(self.memory, columns)
                 if score - score == 0.0:  # finite: an absent or infinite value makes the score NaN or infinite
+                    self._score, self._scored_at = score, self._buffer[STEPS]
                     return score
         sparse_columns, sparse_values = read_row(x, self.features, learn=False)
         return score_row_sparse(self.memory, sparse_columns, sparse_values)
@@ -199,7 +222,10 @@ class LinearModel:
         before = self.memory
         scores = np.empty(len(targets))
         try:
-            stretches: Iterable[Rows] = read_frame(frame, self.features, learn=True)
+            numbers = open_numbers(frame, self.features, learn=True)
+            stretches: Iterable[Rows]
+            stretches = read_frame(frame, self.features, learn=True) if numbers is None else numbers.stretches()
+            done = 0
             is_safe = False
             if self.memory.size > LARGE_MODEL:
                 # Looking at every value first is cheaper than a copy of the model to go back to.
@@ -210,7 +236,10 @@ class LinearModel:
             if not is_safe:
                 self.memory = self.memory.copy()
                 self._forget_row()
-            self._run_stretches(stretches, targets, weights, scores)
+                if numbers is not None and len(targets) == numbers.num_rows and is_columnar(self.memory):
+                    done = self._run_columns(numbers, targets, weights, scores)
+                    stretches = numbers.stretches(done) if done < len(targets) else []
+            self._run_stretches(stretches, targets, weights, scores, done)
         except Exception:
             self.memory = before
             self.features.truncate(known)
@@ -218,14 +247,28 @@ class LinearModel:
             raise
         return scores
 
+    def _run_columns(
+        self,
+        numbers: Numbers,
+        targets: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        scores: NDArray[np.float64],
+    ) -> int:
+        """Score and learn rows straight from their columns; return how many, up to the first with a value absent."""
+        self._make_room()
+        done = run_columns(self.memory, numbers.columns, numbers.table.addresses, targets, weights, scores)
+        if done and numbers.prefix:
+            self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(numbers.columns))
+        return done
+
     def _run_stretches(
         self,
         stretches: Iterable[Rows],
         targets: NDArray[np.float64],
         weights: NDArray[np.float64],
         scores: NDArray[np.float64],
+        first: int,
     ) -> None:
-        first = 0
         for rows in stretches:
             part = slice(first, first + len(rows))
             if len(targets[part]) != len(rows):

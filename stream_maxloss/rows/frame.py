@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
-from stream_maxloss.rows.columns import NumberColumn, read_columns
+from stream_maxloss.rows.columns import NumberColumn, read_columns, to_floats
 from stream_maxloss.rows.csr import assemble
+from stream_maxloss.rows.matrix import NumberTable
 
 __all__ = ["Rows", "read_frame"]
 
@@ -51,6 +52,46 @@ class Rows:
         return len(self.values) if self.indptr is None else len(self.indptr) - 1
 
 
+@dataclass
+class Numbers:
+    """An all-numeric frame as columns, in the learner's order.
+
+    Parameters
+    ----------
+    names
+        The features.
+    columns
+        The learner's column of each, ascending.
+    table
+        The columns.
+    num_rows
+        Their length.
+
+    """
+
+    names: list[Hashable]
+    columns: NDArray[np.int64]
+    table: NumberTable
+    num_rows: int
+
+    @property
+    def prefix(self) -> bool:
+        """Whether the columns are just 0, 1, ..., k-1."""
+        return len(self.columns) == 0 or int(self.columns[-1]) == len(self.columns) - 1
+
+    def stretches(self, start: int = 0) -> Iterator[Rows]:
+        """Yield the rows from `start` on as matrices that fit into a core's cache."""
+        for first, last in stretches(self.num_rows, len(self.columns), start):
+            yield Rows(self.names, self.columns, self.table.rows(first, last), None, self.prefix)
+
+
+def is_arrow(frame: Any) -> bool:
+    """Tell whether a frame is an Arrow table or record batch."""
+    import pyarrow as pa
+
+    return isinstance(frame, pa.RecordBatch | pa.Table)
+
+
 def is_numeric_pandas(frame: Any) -> bool:
     """Tell whether a frame is pandas and every column a plain numpy number or boolean."""
     if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "dtypes"):
@@ -77,23 +118,63 @@ def read_frame(frame: Any, features: Features, learn: bool) -> Iterator[Rows]:
             matrix = frame.iloc[first:last].to_numpy(dtype=np.float64, copy=True)
             yield from_matrix(names, np.ascontiguousarray(matrix), features, learn)
         return
+    numbers = open_numbers(frame, features, learn)
+    if numbers is not None:
+        yield from numbers.stretches()
+        return
     names, batch = to_record_batch(frame)
     for first, last in stretches(batch.num_rows, batch.num_columns):
         yield read_batch(names, batch.slice(first, last - first), features, learn)
 
 
-def stretches(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+def stretches(rows: int, columns: int, start: int = 0) -> Iterator[tuple[int, int]]:
     """Yield (first, last + 1) of stretches of about a quarter of a megabyte, at least one."""
     length = max(256, STRETCH // max(1, columns))
-    for first in range(0, max(rows, 1), length):
+    for first in range(start, max(rows, start + 1), length):
         yield first, min(first + length, rows)
 
 
+def is_numeric(batch: Any) -> bool:
+    """Tell whether a record batch has columns and all are numbers or booleans."""
+    import pyarrow as pa
+
+    types = pa.types
+    kinds = set(batch.schema.types)
+    return bool(kinds) and all(types.is_integer(t) or types.is_floating(t) or types.is_boolean(t) for t in kinds)
+
+
+def find_places(names: list[Hashable], batch: Any, features: Features, learn: bool) -> dict[int, int] | None:
+    """Return the place in the batch of each of the learner's columns, ascending; None if two names share a column."""
+    found = [features.find(name) for name in names]
+    if learn and min(found) < 0:
+        add_in_order(
+            [NumberColumn(names[j], to_floats(batch.column(j))) for j, c in enumerate(found) if c < 0], features
+        )
+        found = [features.find(name) for name in names]
+    places = {column: place for place, column in enumerate(found) if column >= 0}
+    if len(places) < sum(column >= 0 for column in found):
+        return None
+    return dict(sorted(places.items()))
+
+
+def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
+    """Return an all-numeric Arrow frame as columns; None if it is something else or two names share a column.
+
+    New names get columns as in `read_frame`.
+    """
+    if not is_arrow(frame):
+        return None
+    names, batch = to_record_batch(frame)
+    places = find_places(names, batch, features, learn) if is_numeric(batch) else None
+    if places is None:
+        return None
+    table = NumberTable([batch.column(place) for place in places.values()])
+    columns = np.array(list(places), dtype=np.int64)
+    return Numbers([names[place] for place in places.values()], columns, table, batch.num_rows)
+
+
 def read_batch(names: list[Hashable], batch: Any, features: Features, learn: bool) -> Rows:
-    """Return the rows of one record batch."""
-    matrix = dense_matrix(batch)
-    if matrix is not None:
-        return from_matrix(names, matrix, features, learn)
+    """Return the rows of one record batch in CSR form."""
     columns = read_columns(names, batch)
     if learn:
         add_in_order(columns, features)
@@ -138,24 +219,9 @@ def one_batch(table: Any) -> Any:
     return pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def dense_matrix(batch: Any) -> NDArray[np.float64] | None:
-    """Return an all-numeric batch as a row-major matrix with NaN for null, or None if it is not all numeric."""
-    import pyarrow as pa
-
-    types = pa.types
-    kinds = [field.type for field in batch.schema]
-    if not kinds or not all(types.is_integer(t) or types.is_floating(t) or types.is_boolean(t) for t in kinds):
-        return None
-    if any(types.is_boolean(kind) or types.is_float16(kind) for kind in kinds):
-        wide = pa.float64()
-        batch = pa.RecordBatch.from_arrays(
-            [c.cast(wide) if t != wide else c for c, t in zip(batch.columns, kinds, strict=True)],
-            names=batch.schema.names,
-        )
-    if batch.num_rows == 0:
-        return np.empty((0, batch.num_columns))
-    matrix = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    return np.ascontiguousarray(matrix, dtype=np.float64)
+def dense_matrix(batch: Any) -> NDArray[np.float64]:
+    """Return an all-numeric batch as a row-major matrix with NaN for null."""
+    return NumberTable(batch.columns).rows(0, batch.num_rows)
 
 
 def from_matrix(names: list[Hashable], matrix: NDArray[np.float64], features: Features, learn: bool) -> Rows:
