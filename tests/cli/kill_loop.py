@@ -1,0 +1,74 @@
+"""Run the command in forked processes and kill each with SIGKILL at a random instant.
+
+A writer may append to a file meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fork_server import start, warm_up
+
+LOG = Path("kill_loop.log")
+
+
+def append(path: Path, lines: list[str], seconds: float) -> None:
+    """Append lines in pieces that cut them anywhere, as a writer that knows nothing of lines."""
+    data = ("\n".join(lines) + "\n").encode()
+    generator = random.Random(3)
+    with path.open("ab", buffering=0) as file:
+        first = 0
+        while first < len(data):
+            last = first + generator.randrange(1, len(data) // 50 + 2)
+            file.write(data[first:last])
+            first = last
+            time.sleep(seconds / 50)
+
+
+def run_once(words: list[str], seconds: float | None = None) -> int:
+    """Run the command, to its end or for some seconds; return its exit code, negative if it was killed."""
+    pid = start(words, [os.devnull, str(LOG), str(LOG)])
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def main() -> None:
+    plan = json.load(sys.stdin)
+    warm_up(plan["warm_up"])
+    generator = random.Random(plan["seed"])
+    writer = None
+    if plan["feed"]:
+        path, lines, seconds = plan["feed"]
+        writer = threading.Thread(target=append, args=(Path(path), lines, seconds), daemon=True)
+        writer.start()
+    killed, code = 0, -signal.SIGKILL
+    while killed < plan["kills"] and code == -signal.SIGKILL:
+        code = run_once(plan["words"], generator.uniform(0.0, plan["longest"]))
+        killed += code == -signal.SIGKILL
+    if writer is not None:
+        writer.join()
+    began = time.monotonic()
+    if code in (0, -signal.SIGKILL):
+        code = run_once(plan["words"])
+    if code != 0:
+        sys.exit(f"a run failed with {code}: {LOG.read_text()[-2000:]}")
+    resumed = set(re.findall(r"going on from checkpoint (\d+)", LOG.read_text()))
+    LOG.unlink()
+    result = {"killed": killed, "resumed": len(resumed), "seconds": time.monotonic() - began}
+    sys.stdout.write(json.dumps(result) + "\n")
+
+
+if __name__ == "__main__":
+    main()
