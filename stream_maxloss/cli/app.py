@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_maxloss import __version__
+from stream_maxloss.cli.demo import demo
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
 from stream_maxloss.cli.predict import predict
 from stream_maxloss.cli.tail import tail
@@ -43,6 +44,7 @@ def options(
 
 app.command()(tail)
 app.command()(predict)
+app.command()(demo)
 
 
 def run() -> None:
