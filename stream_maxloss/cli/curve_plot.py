@@ -59,6 +59,8 @@ def plot_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], title: st
     for place in range(len(panels), lines * columns):
         grid[place // columns][place % columns].set_visible(False)
     figure.suptitle(title)
+    lines_drawn, names = grid[0][0].get_legend_handles_labels()
+    figure.legend(lines_drawn, names, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
     try:
         figure.savefig(path, dpi=110, format="png")
     except OSError as error:
@@ -75,7 +77,8 @@ def draw_panel(axes: Any, heading: str, curves: Mapping[str, Curve], y_label: st
     axes.set_ylabel(y_label)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.xaxis.get_major_locator().set_params(nbins=5)
-    if all(value >= 0 for _, values in curves.values() for value in values):
+    heights = [value for _, values in curves.values() for value in values]
+    # From zero where that does not press all curves against the upper edge, as accuracies near 1 would be.
+    if heights and 0 <= min(heights) < 0.5 * max(heights):
         axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=9)

@@ -127,10 +127,10 @@ def follow(source: Source, writer: FileWriter, contest: Contest, rows: int, mess
 def report(contest: Contest, messages: Messages) -> None:
     """Say what each learner missed so far."""
     rare = contest.kinds == RARE
-    parts = [
-        f"{name} {100 * contest.wrong(name).mean():.2f} % wrong, {contest.wrong(name)[rare].sum()} of {rare.sum()} missed"
-        for name in contest.engines
-    ]
+    parts = []
+    for name in contest.engines:
+        wrong = contest.wrong(name)
+        parts.append(f"{name} {100 * wrong.mean():.2f} % wrong, {wrong[rare].sum()} of {rare.sum()} rare ones missed")
     messages.say(f"{contest.rows:,} rows: {'; '.join(parts)}")
 
 
@@ -149,19 +149,28 @@ def make_table(contest: Contest) -> str:
 
 
 def draw(contest: Contest, path: Path) -> None:
-    """Draw the error rate so far, on all rows and on each kind."""
+    """Draw the error rate so far on all rows, on the rare kind and on the others."""
     kinds = contest.kinds
     panels = {}
-    for kind in ("(all)", *KINDS):
-        places = np.arange(len(kinds)) if kind == "(all)" else np.flatnonzero(kinds == kind)
+    for heading, chosen in {
+        "all rows": KINDS,
+        "escalation, the rare attack": (RARE,),
+        "normal": ("normal",),
+        "flood and scan": ("flood", "scan"),
+    }.items():
+        places = np.flatnonzero(np.isin(kinds, chosen))
         if len(places):
-            heading = "all rows" if kind == "(all)" else f"{kind}: {100 * len(places) / len(kinds):.1f} % of the rows"
-            panels[heading] = {name: curve(contest.wrong(name), places) for name in contest.engines}
-    plot_curves(path, panels, "Predictions wrong so far, bare and focused hinge learner", "wrong so far (%)")
+            share = f" ({100 * len(places) / len(kinds):.1f} % of the rows)" if len(places) < len(kinds) else ""
+            panels[heading + share] = {name: curve(contest.wrong(name), places) for name in contest.engines}
+    plot_curves(path, panels, "Wrong predictions so far: bare and focused hinge learner", "wrong so far (%)")
 
 
 def curve(wrong: NDArray[np.bool_], places: NDArray[np.int64], points: int = 400) -> tuple[list[float], list[float]]:
-    """Return row numbers and the percentage that was wrong up to each, of the rows at some places."""
+    """Return row numbers and the percentage that was wrong up to each, of the rows at some places.
+
+    The first rows are counted and not shown: a rate over a handful jumps between 0 and 100 and hides the rest.
+    """
     so_far = 100 * np.cumsum(wrong[places]) / np.arange(1, len(places) + 1)
-    shown = np.unique(np.linspace(0, len(places) - 1, points).astype(np.int64))
+    first = min(max(5, len(places) // 50), len(places) - 1)
+    shown = np.unique(np.linspace(first, len(places) - 1, points).astype(np.int64))
     return (places[shown] + 1.0).tolist(), so_far[shown].tolist()

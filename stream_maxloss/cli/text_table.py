@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 __all__ = ["format_bytes", "format_table", "shorten"]
 
 
-def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return rows of texts under a header, the first `left` columns aligned to the left and the others to the right.
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Return rows of texts under a header, the columns in `left` aligned to the left, others to the right.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int
     texts = []
     for line in lines:
         cells = [
-            cell.ljust(width) if column < left else cell.rjust(width)
+            cell.ljust(width) if column in left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         texts.append("  ".join(cells).rstrip())
