@@ -35,7 +35,7 @@ def predict(
     ] = None,
     predictions: Annotated[
         str,
-        typer.Option("--predictions", "-p", metavar="FILE|kafka://...", help="Where to; - for JSON lines on stdout."),
+        typer.Option("--predictions", "-p", metavar="FILE|kafka://...", help="Where to; - for stdout."),
     ] = "-",
     metric: MetricOption = None,
     slice_by: Annotated[

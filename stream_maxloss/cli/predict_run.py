@@ -79,7 +79,8 @@ def run_predict(plan: PredictPlan) -> int:
             f"--slice-by must come with --target, got {plan.slice_by!r}; there is nothing to score without"
         )
     model, run, content = load_run(plan.checkpoint, plan.allow_pickle)
-    features = content.values.get("features", [])
+    form = content.values.get("row_form", {})
+    features = form.get("features", [])
     columns = Columns(plan.target, None, plan.slice_by, tuple(features))
     bad_records = make_bad_records(plan.on_bad, plan.max_bad)
     with contextlib.ExitStack() as stack:
@@ -100,7 +101,7 @@ def run_predict(plan: PredictPlan) -> int:
             learn=False,
             predictions=sink,
             limit=plan.limit,
-            label_type=parse_type(content.values["label_type"]) if "label_type" in content.values else None,
+            label_type=parse_type(form["label_type"]) if form.get("label_type") else None,
         )
         session.patient = not (plan.source.follow or plan.source.is_kafka or "-" in plan.source.sources)
         return finish(session, plan, features)

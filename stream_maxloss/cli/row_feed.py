@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from stream_maxloss.cli.closest import closest
-from stream_maxloss.cli.targets import Target, is_text
+from stream_maxloss.cli.closest import closest, listed
+from stream_maxloss.cli.targets import Target, TextTargetError, is_text
+from stream_maxloss.errors import CheckpointError
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors.bad_records import BadRecords
@@ -138,6 +139,7 @@ class RowFeed:
         self.bad_records = bad_records
         self.schema: pa.Schema | None = None
         self.features: list[str] = []
+        self.learned_features: list[str] | None = None  # those of the checkpoint that the run goes on from
 
     def next(
         self, max_rows: int, timeout: float, patient: bool, should_stop: Callable[[], bool] = lambda: False
@@ -161,7 +163,18 @@ class RowFeed:
         if not parts:
             return None
         records = parts[0].records if len(parts) == 1 else pa.concat_batches([part.records for part in parts])
-        return self.split(records, address_of(parts))
+        try:
+            return self.split(records, address_of(parts))
+        except TextTargetError:
+            self._refuse_text(records)
+            raise
+
+    def _refuse_text(self, records: pa.RecordBatch) -> None:
+        """Look at some more rows, so that the error can name more than the first text; the run ends anyway."""
+        more = self.source.next_batch(1000, 1.0)
+        if more is not None and self.target is not None:
+            both = pa.concat_batches([records, more.records])
+            self.target.read(both.column(self.target.name), str)
 
     def label_type(self, is_classifier: bool) -> pa.DataType:
         """Return the Arrow type of the labels, as the model predicts them."""
@@ -197,6 +210,7 @@ class RowFeed:
         if self.schema is None or not records.schema.equals(self.schema):
             self.features = self.columns.choose(records.schema.names)
             self.schema = records.schema
+            self._require_learned_features()
             if not self.features:
                 raise ValueError("rows must have features, got none besides the target; check --features and --exclude")
         columns, n_rows = self.columns, records.num_rows
@@ -209,6 +223,15 @@ class RowFeed:
         for error in bad.values():
             self.bad_records.handle(error)
         return batch.without(list(bad)) if bad and n_rows else batch
+
+    def _require_learned_features(self) -> None:
+        learned = self.learned_features
+        if learned is not None and set(learned) != set(self.features):
+            raise CheckpointError(
+                f"the checkpoint was learned from the columns {listed(learned)}, and now there are "
+                f"{listed(self.features)}; name the old ones with --features, start over with --fresh, or choose "
+                "another directory"
+            )
 
 
 def address_of(parts: Sequence[Batch]) -> Callable[[int], str]:

@@ -98,6 +98,9 @@ class RunStore:
         if session.delayed is not None:
             session.delayed.load_state_dict(content.values["delayed"])
         session.rows, session.learned = content.counters["rows"], content.counters["learned"]
+        session.row_form = content.values["row_form"]
+        if session.row_form["features"]:
+            session.feed.learned_features = session.row_form["features"]
         if session.target is not None:
             session.target.seen_positive = bool(content.values.get("seen_positive"))
 
@@ -134,13 +137,21 @@ def make_content(session: Session, settings: RunSettings, allow_pickle: bool) ->
     content.put_state("board", state, may_be_infinite=state)
     if session.delayed is not None:
         content.values["delayed"] = session.delayed.state_dict()
-    schema = session.feed.schema
-    content.values["schema"] = None if schema is None else [[field.name, str(field.type)] for field in schema]
-    content.values["features"] = list(session.feed.features)
+    content.values["row_form"] = session.row_form = row_form(session)
     content.values["seen_positive"] = session.target is not None and session.target.seen_positive
-    if schema is not None:
-        content.values["label_type"] = str(session.feed.label_type(session.engine.is_classifier))
     return content
+
+
+def row_form(session: Session) -> dict[str, Any]:
+    """Return what rows look like: all columns with their types, the features, and the type of labels."""
+    schema = session.feed.schema
+    if schema is None:  # no row has come in this process; what the checkpoint before said still holds
+        return session.row_form
+    return {
+        "schema": [[field.name, str(field.type)] for field in schema],
+        "features": list(session.feed.features),
+        "label_type": str(session.feed.label_type(session.engine.is_classifier)),
+    }
 
 
 def load_run(directory: Path, allow_pickle: bool = False) -> tuple[Any, RunSettings, Content]:

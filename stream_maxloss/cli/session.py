@@ -109,6 +109,7 @@ class Session:
         self.limit = limit
         self.learns = learn
         self.label_type = label_type
+        self.row_form: dict[str, Any] = {"schema": None, "features": [], "label_type": None}
         self.rows = 0
         self.learned = 0
         self.patient = False

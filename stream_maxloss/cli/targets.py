@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_maxloss.cli.closest import listed
 from stream_maxloss.errors import DecodeError
 
-__all__ = ["Target", "label_kind"]
+__all__ = ["Target", "TextTargetError", "label_kind"]
 
 
 def label_kind(model: Any) -> str:
@@ -27,6 +27,10 @@ def label_kind(model: Any) -> str:
     if isinstance(inner, LinearClassifier):
         return "binary"
     return "any" if isinstance(last, base.Classifier) else "number"
+
+
+class TextTargetError(ValueError):
+    """The target is text and the model wants numbers; the message names the texts seen."""
 
 
 class Target:
@@ -119,31 +123,30 @@ class Target:
             return
         if self.kind == "number":
             wrong = ~np.isfinite(labels)
-            reason = f"target {self.name!r} must be a finite number"
+            must, remedy = "a finite number", "repair the row"
         else:
             wrong = ~((labels == 1.0) | (labels == 0.0) | (labels == -1.0))
-            reason = (
-                f"target {self.name!r} must be true/false, 0/1 or -1/1; say which value counts as positive: "
-                "--positive VALUE, or use a model for more classes or for numbers (--model AbsoluteOGD)"
-            )
+            must = "true/false, 0/1 or -1/1"
+            remedy = "name the positive value (--positive VALUE), or use a regressor (--model AbsoluteOGD)"
         for row in np.flatnonzero(wrong).tolist():
-            bad.setdefault(row, DecodeError(address(row), f"{reason}, got {labels[row].item()!r}"))
+            reason = f"target {self.name!r} must be {must}, got {labels[row].item()!r}; {remedy}"
+            bad.setdefault(row, DecodeError(address(row), reason))
             if len(bad) > 1000:  # Every label is wrong: the first will stop the run or the limit will.
                 break
 
-    def _refuse_text(self, column: pa.Array) -> ValueError:
+    def _refuse_text(self, column: pa.Array) -> TextTargetError:
         values = [str(value) for value in pc.unique(column).to_pylist() if value is not None]
         if self.kind == "number":
-            return ValueError(
+            return TextTargetError(
                 f"target {self.name!r} must be a number for a regressor, got text such as {listed(values, 3)}; "
                 "choose another column or a classifier (--model HingeOGD)"
             )
         if len(values) > 2:
-            return ValueError(
+            return TextTargetError(
                 f"target {self.name!r} must have two values, got the texts {listed(values, 4)}; set one against the "
                 f"rest (--positive {values[0]!r}), or use a River model for more classes (--model module:factory)"
             )
-        return ValueError(
+        return TextTargetError(
             f"target {self.name!r} must be true/false, 0/1 or -1/1, got the texts {listed(values)}; "
             f"say which one counts as positive: --positive {values[-1]!r}"
         )
