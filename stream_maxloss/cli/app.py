@@ -9,9 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from stream_maxloss import __version__
+from stream_maxloss.cli.compare import compare
+from stream_maxloss.cli.demo import demo
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
+from stream_maxloss.cli.hard import hard
+from stream_maxloss.cli.inspect import inspect
 from stream_maxloss.cli.predict import predict
+from stream_maxloss.cli.schema import schema
 from stream_maxloss.cli.tail import tail
+from stream_maxloss.cli.verify import verify
 from stream_maxloss.errors import StreamMaxlossError
 
 __all__ = ["app", "run"]
@@ -43,6 +49,12 @@ def options(
 
 app.command()(tail)
 app.command()(predict)
+app.command()(demo)
+app.command()(compare)
+app.command()(schema)
+app.command()(hard)
+app.command()(inspect)
+app.command()(verify)
 
 
 def run() -> None:
