@@ -55,7 +55,7 @@ def main() -> None:
     for axis, rate, result in zip(axes, RATES, results, strict=True):
         for name, marker, series in zip(NAMES, "os^", result.T, strict=True):
             axis.plot(range(5), 100 * series, marker=marker, label=name)
-        axis.set(title=f"noise rate p = {rate}", xlabel="contaminated quartiles (largest margin first)")
+        axis.set(title=f"noise rate p = {rate}", xlabel="contaminated quartiles\n(largest margin first)")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("error on clean test rows (%)")
     axes[0].legend()
