@@ -16,14 +16,14 @@ def test_positive_numbers_of_every_kind_pass(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan, "1", None], ids=repr)
 def test_anything_else_is_no_positive_number(value: Any) -> None:
-    with pytest.raises(ValueError, match="^lr must be positive, got .*; try 1$"):
+    with pytest.raises(ValueError, match=r"^lr must be positive, got .*; try 1$"):
         require_positive("lr", value, "try 1")
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1, math.nan, "x"], ids=repr)
 def test_the_ends_of_an_open_interval_are_refused(value: Any) -> None:
     require_open_unit("epsilon", 0.25, 0.5)
-    with pytest.raises(ValueError, match="^epsilon must lie strictly between 0 and 0.5, got "):
+    with pytest.raises(ValueError, match=r"^epsilon must lie strictly between 0 and 0.5, got "):
         require_open_unit("epsilon", value, 0.5)
 
 
@@ -31,11 +31,11 @@ def test_the_ends_of_an_open_interval_are_refused(value: Any) -> None:
 def test_a_count_is_a_whole_number_from_1_on(value: Any) -> None:
     require_count("warmup", 1)
     require_count("warmup", np.int64(5))
-    with pytest.raises(ValueError, match="^warmup must be a whole number of at least 1, got .*; wait$"):
+    with pytest.raises(ValueError, match=r"^warmup must be a whole number of at least 1, got .*; wait$"):
         require_count("warmup", value, "wait")
 
 
 def test_a_choice_lists_the_choices() -> None:
     require_choice("step", "sqrt", ("sqrt", "inverse"))
-    with pytest.raises(ValueError, match="^step must be one of 'sqrt', 'inverse', got 3$"):
+    with pytest.raises(ValueError, match=r"^step must be one of 'sqrt', 'inverse', got 3$"):
         require_choice("step", 3, ("sqrt", "inverse"))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear import LLD, Perceptron, Winnow
+from stream_maxloss.linear import memory as layout
 from stream_maxloss.losses import LogisticDifference
 
 SEEDS = st.integers(0, 1 << 32)

@@ -64,12 +64,12 @@ def test_targets_are_numbers_of_any_kind(y: Any) -> None:
 
 @pytest.mark.parametrize("y", ["1", None, float("nan"), float("-inf"), [1.0]], ids=repr)
 def test_other_targets_are_refused(y: Any) -> None:
-    with pytest.raises(ValueError, match="y must be a finite number, got .*; leave the row out"):
+    with pytest.raises(ValueError, match=r"y must be a finite number, got .*; leave the row out"):
         target_of(y)
 
 
 def test_a_null_target_is_named_with_its_row() -> None:
-    with pytest.raises(ValueError, match="y of row 1 must be a finite number, got nan; leave the row out"):
+    with pytest.raises(ValueError, match=r"y of row 1 must be a finite number, got nan; leave the row out"):
         targets_of(pa.array([1.0, None]))
 
 

@@ -1,4 +1,4 @@
-"""Other people's implementations, and the definitions in a few lines of numpy, give the same weights after every row."""
+"""Other implementations, and the definitions in a few lines of numpy, give the same weights after every row."""
 
 from __future__ import annotations
 

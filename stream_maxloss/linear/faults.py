@@ -58,7 +58,10 @@ def row_entries(rows: Rows, row: int) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 
 def check_rows(stretches: list[Rows], features: FeatureMap | HashedFeatureMap, unit: bool) -> None:
-    """Raise the error for the first value that is infinite or, with `unit`, outside Winnow's [0, 1] (hashed features may add up to more)."""
+    """Raise the error for the first value that is infinite or, with `unit`, outside Winnow's [0, 1].
+
+    Hashed features may add up to more than 1.
+    """
     first = 0
     high = 1.0 if features.grows else np.inf
     for rows in stretches:

@@ -58,8 +58,8 @@ from stream_maxloss.linear.scoring import (
 
 __all__ = ["learn_dense", "learn_sparse", "step_dense", "step_sparse"]
 
-# w = SCALE * v: fold the scale into v before it can underflow.
-SMALLEST_SCALE = 1e-9
+# w = SCALE * v: fold the scale into v before v grows so large that the average, a difference, loses its digits.
+SMALLEST_SCALE = 1e-5
 # |w|^2 is kept by increments; recompute it now and then so that rounding cannot pile up.
 NORM_REFRESH = 65536
 # Winnow's weights stay finite whatever comes.

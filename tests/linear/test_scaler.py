@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from stream_maxloss.linear import Scaler
+
+KIND = pa.map_(pa.string(), pa.float64())
+TABLE = pa.table({"a": [1.0, None, 4.0], "n": [True, False, None], "s": ["x", None, "y"], "c": [5, 5, 5]})
+
+
+def test_statistics_are_those_of_the_present_values() -> None:
+    scaler = Scaler()
+    scaler.learn_many(TABLE)
+    assert scaler.counts == {"a": 2, "n": 2, "c": 3}
+    assert scaler.means == pytest.approx({"a": 2.5, "n": 0.5, "c": 5.0})
+    assert scaler.variances == pytest.approx({"a": 2.25, "n": 0.25, "c": 0.0})
+
+
+def test_a_constant_or_unknown_feature_is_0_and_never_a_division_by_zero() -> None:
+    scaler = Scaler()
+    scaler.learn_many(TABLE)
+    assert scaler.transform_one({"c": 9, "unknown": 3.0, "s": "x", "a": None}) == {"c": 0.0, "unknown": 0.0, "s": "x"}
+
+
+FRAMES = {"table": TABLE, "batch": TABLE.to_batches()[0], "pandas": TABLE.to_pandas(), "polars": pl.from_arrow(TABLE)}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames_of_every_kind_are_transformed_into_their_own(frame: Any) -> None:
+    one, many = Scaler(), Scaler()
+    many.learn_many(frame)
+    for x in TABLE.to_pylist():
+        one.learn_one(x)
+    assert (many.means, many.variances, many.counts) == (one.means, one.variances, one.counts)
+    answer = many.transform_many(frame)
+    assert type(answer) is type(frame)
+    rows = answer.to_dict("records") if isinstance(answer, pd.DataFrame) else pa.table(answer).to_pylist()
+    for x, row in zip(TABLE.to_pylist(), rows, strict=True):
+        present = {name: value for name, value in row.items() if value is not None and value == value}
+        assert present == pytest.approx(one.transform_one(x))
+
+
+def test_maps_and_decimals_are_scaled_as_in_rows() -> None:
+    maps = pa.array([[("k", 1.0)], None, [("k", 3.0), ("l", 2.0)]], KIND)
+    table = pa.table({"m": maps, "d": pa.array([1, 2, None], pa.decimal128(3, 1))})
+    scaler = Scaler()
+    scaler.learn_many(table)
+    assert scaler.counts == {"d": 2, "k": 2, "l": 1}
+    answer = scaler.transform_many(table)
+    assert answer["m"].to_pylist() == [[("k", -1.0)], [], [("k", 1.0), ("l", 0.0)]]
+    assert answer["d"].to_pylist() == [-1.0, 1.0, None]
+
+
+def test_an_empty_record_batch_stays_one() -> None:
+    batch = TABLE.to_batches()[0].slice(0, 0)
+    assert isinstance(Scaler().transform_many(batch), pa.RecordBatch)
+
+
+@pytest.mark.parametrize("act", ["learn_many", "transform_many"])
+def test_an_infinity_is_named_and_teaches_nothing(act: str) -> None:
+    scaler = Scaler()
+    message = "feature 'b' of row 1 must be finite, got inf; clip it or leave it out"
+    with pytest.raises(ValueError, match=message):
+        getattr(scaler, act)(pa.table({"a": [1.0, 2.0], "b": [1.0, np.inf]}))
+    with pytest.raises(ValueError, match=message):
+        getattr(scaler, act)(pa.table({"a": [1.0, 2.0], "m": pa.array([[], [("b", np.inf)]], KIND)}))
+    assert scaler.counts == {}
+
+
+def test_many_features_make_room() -> None:
+    scaler = Scaler()
+    scaler.learn_one({f"f{j}": float(j) for j in range(100)})
+    assert scaler.means["f99"] == 99.0
