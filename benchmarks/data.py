@@ -72,4 +72,6 @@ def read_svmlight(path: Path) -> tuple[Any, NDArray[np.bool_]]:
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(str(path))
+    # scikit-learn's own learners refuse the 64-bit indices that its reader makes.
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, y > 0.0

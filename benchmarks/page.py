@@ -18,8 +18,8 @@ HEAD = """# Benchmarks
 What this library costs beside the systems people use today. This page is made by `make bench`; `make bench-quick` is
 the short form. Each system runs in a process of its own, on one core, over the same seeded rows; after a warm-up the
 systems take turns, so that all meet the same noise. A ratio is the peer's time over ours, repeat by repeat: its median,
-with the quartiles in brackets. Times are processor time; on an idle machine that is the time on the wall. Every figure can be had alone by the command beside it, run from the project's folder
-with the extra `bench` installed.
+with the quartiles in brackets. Times are processor time; on an idle machine that is the time on the wall. Every figure
+can be had alone by the command beside it, run from the project's folder with the extra `bench` installed.
 """
 
 

@@ -7,15 +7,46 @@ name; a text value `v` of `c` is the feature `c=v` with value 1; a missing value
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-__all__ = ["FeatureMap", "HashedFeatureMap", "text_feature"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LARGEST_NUMBER", "FeatureMap", "HashedFeatureMap", "text_feature"]
+
+# Whole numbers that name features are looked up in a table while they are smaller, which bounds it to 32 MiB.
+LARGEST_NUMBER = 1 << 22
 
 
 def text_feature(column: Hashable, value: str) -> str:
     """Return the feature that stands for a text value of a column."""
     return f"{column}={value}"
+
+
+class NumberNames:
+    """The columns of features that are named by whole numbers: one table instead of a look-up per name."""
+
+    def __init__(self) -> None:
+        self._columns: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def find(self, numbers: NDArray[Any], find: Callable[[Hashable], int]) -> NDArray[np.int64]:
+        """Return the column of each number in 0..LARGEST_NUMBER, or -1; `find` is asked once for each unknown one."""
+        length = int(numbers.max(initial=-1)) + 1
+        if length > len(self._columns):
+            grown = np.full(max(length, 2 * len(self._columns)), -1, dtype=np.int64)
+            grown[: len(self._columns)] = self._columns
+            self._columns = grown
+        columns = self._columns[numbers]
+        unknown = np.unique(numbers[columns < 0]).tolist()
+        if unknown:
+            self._columns[unknown] = [find(str(number)) for number in unknown]
+            columns = self._columns[numbers]
+        return columns
+
+    def forget(self, length: int) -> None:
+        """Forget columns from `length` on."""
+        self._columns[self._columns >= length] = -1
 
 
 class FeatureMap:
@@ -37,9 +68,18 @@ class FeatureMap:
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
+        self._numbers = NumberNames()
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The table of numbers follows from the names.
+        return {"_columns": self._columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._columns = state["_columns"]
+        self._numbers = NumberNames()
 
     @property
     def names(self) -> list[Hashable]:
@@ -49,6 +89,10 @@ class FeatureMap:
     def find(self, name: Hashable) -> int:
         """Return the column of a name, or -1."""
         return self._columns.get(name, -1)
+
+    def find_numbers(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the columns of the names "0", "1", ..., given as numbers below LARGEST_NUMBER, or -1."""
+        return self._numbers.find(numbers, self.find)
 
     def name_of(self, column: int) -> Hashable:
         """Return the name of a column."""
@@ -62,6 +106,8 @@ class FeatureMap:
 
     def truncate(self, length: int) -> None:
         """Forget the names that were added last, down to `length` of them."""
+        if len(self._columns) > length:
+            self._numbers.forget(length)
         while len(self._columns) > length:
             self._columns.popitem()
 
@@ -81,6 +127,7 @@ class FeatureMap:
         """Take over the names of `state_dict`."""
         names = [name["int"] if isinstance(name, dict) else name for name in state["names"]]
         self._columns = {name: column for column, name in enumerate(names)}
+        self._numbers = NumberNames()
 
 
 class HashedFeatureMap:
@@ -109,6 +156,14 @@ class HashedFeatureMap:
         if not (isinstance(bits, int) and 1 <= bits <= 30):
             raise ValueError(f"hash_bits must be a whole number between 1 and 30, got {bits!r}; 18 is a good start")
         self.bits = bits
+        self._numbers = NumberNames()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"bits": self.bits}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.bits = state["bits"]
+        self._numbers = NumberNames()
 
     def __len__(self) -> int:
         return 1 << self.bits
@@ -125,6 +180,10 @@ class HashedFeatureMap:
         mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
         mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
         return (mixed ^ (mixed >> 16)) & (len(self) - 1)
+
+    def find_numbers(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the columns of the names "0", "1", ..., given as numbers below LARGEST_NUMBER."""
+        return self._numbers.find(numbers, self.find)
 
     def name_of(self, column: int) -> Hashable:
         """Return the stand-in name of a column."""

@@ -12,7 +12,7 @@ from benchmarks.point import OURS, Point, claim, floor_claims
 
 TITLE = "Sum-trees"
 INCLUDED = (
-    "Draw 256 slots in proportion to their weights, then set 256 new weights on them. `stream_maxloss` does both inside "
+    "Draw 256 slots in proportion to their weights, then set 256 new weights on them. `stream_maxloss` does both in "
     "one compiled kernel, as the focused learner does; `stream_maxloss from Python` calls `SumTree.sample_many` and "
     "`set_many`. cpprb's `PrioritizedReplayBuffer` (alpha 1) has no tree of its own to call: its draw also gathers one "
     "stored float and the importance weight per row. sumtree and discrete-dists are bare trees."
@@ -186,14 +186,14 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
         "total": total,
         "true total": true,
         "relative error": None if total is None else abs(total - true) / true,
-        "draws' error": float(np.sum(np.abs(frequencies - probabilities))) / fair,
+        "error of the draws": float(np.sum(np.abs(frequencies - probabilities))) / fair,
     }
 
 
 def fails(fact: dict[str, Any]) -> bool:
     """Tell whether a tree's total or its draws are wrong."""
     error = fact["relative error"]
-    return (error is not None and error > EXACT) or fact["draws' error"] > 1.2
+    return (error is not None and error > EXACT) or fact["error of the draws"] > 1.2
 
 
 def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -219,6 +219,6 @@ def tables(measured: dict[str, dict[str, Any]]) -> list[tuple[list[str], list[li
         total = "not exposed" if fact["total"] is None else f"{fact['total']:.6g}"
         error = "-" if fact["relative error"] is None else f"{fact['relative error']:.2g}"
         verdict = "**fails**" if fails(fact) else "right"
-        rows.append([system, total, error, f"{fact["draws' error"]:.2f}", verdict])
+        rows.append([system, total, error, f"{fact['error of the draws']:.2f}", verdict])
     header = ["tree", "total", "relative error", "error of the draws (1 = a fair sample's)", "verdict"]
     return [(header, rows)] if rows else []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.features import FeatureMap, HashedFeatureMap, text_feature
+from stream_maxloss.features import LARGEST_NUMBER, FeatureMap, HashedFeatureMap, text_feature
 from stream_maxloss.rows.csr import Fixed, Ragged
 
 __all__ = ["MapColumn", "NumberColumn", "TextColumn", "read_columns"]
@@ -117,7 +117,37 @@ class MapColumn:
         return list(self.keys)
 
 
-def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn]:
+class NumberedMapColumn:
+    """A column of Arrow maps from whole number to number: sparse rows, each entry a feature named by its number."""
+
+    def __init__(self, indptr: NDArray[np.int64], numbers: NDArray[Any], values: NDArray[np.float64]) -> None:
+        self.indptr = indptr
+        self.numbers = numbers
+        self.values = values
+
+    def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
+        """Yield each new feature with its first row."""
+        places = np.flatnonzero(features.find_numbers(self.numbers) < 0)
+        places = places[~np.isnan(self.values[places])]
+        numbers, first = np.unique(self.numbers[places], return_index=True)
+        rows = np.searchsorted(self.indptr, places[first], side="right") - 1
+        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
+            yield row, str(number)
+
+    def entries(self, features: Features) -> Ragged:
+        """Return the entries of each row, column -1 where they are null or unknown."""
+        columns = features.find_numbers(self.numbers)
+        absent = np.isnan(self.values)
+        if absent.any():
+            columns[absent] = -1
+        return Ragged(self.indptr, columns, self.values)
+
+    def numeric_names(self) -> list[Hashable]:
+        """Return the features that are numbers: all of them."""
+        return [str(number) for number in np.unique(self.numbers).tolist()]
+
+
+def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn | NumberedMapColumn]:
     """Return the typed columns of a record batch.
 
     Raises
@@ -129,7 +159,7 @@ def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextC
     import pyarrow as pa
 
     types = pa.types
-    columns: list[NumberColumn | TextColumn | MapColumn] = []
+    columns: list[NumberColumn | TextColumn | MapColumn | NumberedMapColumn] = []
     for name, array in zip(names, batch.columns, strict=True):
         kind = array.type
         if types.is_null(kind):
@@ -166,7 +196,7 @@ def read_text(name: Hashable, array: Any) -> TextColumn:
     return TextColumn(name, np.where(np.isin(codes, missing), -1, codes), [str(value) for value in values])
 
 
-def read_map(name: Hashable, array: Any) -> MapColumn:
+def read_map(name: Hashable, array: Any) -> MapColumn | NumberedMapColumn:
     """Return a map column as sparse rows."""
     import pyarrow as pa
 
@@ -179,22 +209,15 @@ def read_map(name: Hashable, array: Any) -> MapColumn:
     items = array.items.slice(first, last - first)
     if not (pa.types.is_integer(items.type) or pa.types.is_floating(items.type) or pa.types.is_boolean(items.type)):
         raise ValueError(f"column {name!r} must map names to numbers, got {array.type}; convert it or leave it out")
+    if pa.types.is_integer(keys.type):
+        numbers = keys.to_numpy(zero_copy_only=False)
+        if numbers.min(initial=0) >= 0 and numbers.max(initial=0) < LARGEST_NUMBER:
+            return NumberedMapColumn(offsets - first, numbers, to_floats(items))
     codes, distinct = encode_keys(keys)
     return MapColumn(offsets - first, codes, distinct, to_floats(items))
 
 
 def encode_keys(keys: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Return a code per key and the distinct keys as text."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(keys.type) and len(keys):
-        numbers = keys.to_numpy(zero_copy_only=False)
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low < 1 << 24:
-            # A table of all keys in range is much faster than sorting or hashing them.
-            present = np.zeros(high - low + 1, dtype=bool)
-            present[numbers - low] = True
-            table = np.cumsum(present) - 1
-            return table[numbers - low], [str(key + low) for key in np.flatnonzero(present).tolist()]
     encoded = keys.dictionary_encode()
     return encoded.indices.to_numpy().astype(np.int64), [str(key) for key in encoded.dictionary.to_pylist()]

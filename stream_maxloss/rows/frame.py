@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,17 @@ Features = FeatureMap | HashedFeatureMap
 
 # Values per stretch of rows: turning columns into rows is twice as fast while the rows stay in the cache.
 STRETCH = 32768
+
+
+class NumericNames:
+    """The numeric features of some columns, spelt out only where they are asked for."""
+
+    def __init__(self, columns: list[Any]) -> None:
+        self._columns = columns
+
+    def __iter__(self) -> Iterator[Hashable]:
+        for column in self._columns:
+            yield from column.numeric_names()
 
 
 @dataclass
@@ -42,7 +53,7 @@ class Rows:
 
     """
 
-    names: list[Hashable]
+    names: Iterable[Hashable]
     columns: NDArray[np.int64]
     values: NDArray[np.float64]
     indptr: NDArray[np.int64] | None
@@ -258,5 +269,4 @@ def add_in_order(columns: list[Any], features: Features) -> None:
 def from_columns(columns: list[Any], num_rows: int, features: Features) -> Rows:
     """Return typed columns as CSR rows."""
     indptr, indices, values = assemble([column.entries(features) for column in columns], num_rows, features.grows)
-    numeric = [name for column in columns for name in column.numeric_names()]
-    return Rows(numeric, indices, values, indptr, False)
+    return Rows(NumericNames(columns), indices, values, indptr, False)
