@@ -61,7 +61,8 @@ def parse_model(text: str, seed: int = 0) -> ModelSettings:
                 "for instance --model HingeOGD,no-focus,lr=0.5"
             )
         elif key in FIELDS:
-            found = replace(found, **{key: read_number(text, key, value)})
+            given: dict[str, Any] = {key: read_number(text, key, value)}
+            found = replace(found, **given)
         else:
             found = replace(found, settings=(*found.settings, word))
     return found
