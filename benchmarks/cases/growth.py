@@ -68,7 +68,6 @@ def prepare(system: str, settings: dict[str, Any]) -> Callable[[], int]:
 def prepare_window(size: int) -> Callable[[], int]:
     """Return a pass of the focused learner whose window is full."""
     from stream_maxloss.focus import FocusedClassifier
-
     from stream_maxloss.linear import HingeOGD
 
     model = FocusedClassifier(HingeOGD(), window=size, replays=REPLAYS, seed=1)

@@ -127,7 +127,6 @@ def resident_bytes() -> int:
 def observe_memory(rows: int) -> dict[str, Any]:
     """Return bytes of a full window, as it says and as the process grew, over the raw bytes of its rows."""
     from stream_maxloss.focus import FocusedClassifier
-
     from stream_maxloss.linear import HingeOGD
 
     [(batch, labels)] = as_batches(*dense_rows(BATCH, FEATURES))
