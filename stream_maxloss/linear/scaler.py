@@ -11,7 +11,7 @@ from river import base
 
 from stream_maxloss.features import FeatureMap
 from stream_maxloss.linear.statistics import COUNT, MEAN, SPREAD, observe_rows, scale_rows
-from stream_maxloss.rows.columns import read_map, to_floats
+from stream_maxloss.rows.columns import check_finite, read_map, to_floats
 from stream_maxloss.rows.frame import to_record_batch
 from stream_maxloss.rows.single import number_of
 
@@ -84,7 +84,7 @@ class Scaler(base.MiniBatchTransformer):
         names, matrix, others = self._split(X)
         maps = [read_map(name, array) for name, array in others.items() if is_map(array)]
         for column in maps:
-            column.check_finite()
+            check_finite(column)
         self._features.add(name for j, name in enumerate(names) if not np.isnan(matrix[:, j]).all())
         for column in maps:
             self._features.add(name for _, name in column.arrivals(self._features))
@@ -120,10 +120,10 @@ class Scaler(base.MiniBatchTransformer):
         import pyarrow as pa
 
         column = read_map(name, array)
-        column.check_finite()
+        check_finite(column)
         entries = column.entries(self._features)
         scale_rows(self._statistics, entries.columns, entries.values.reshape(1, -1))
-        keys = pa.array([column.keys[code] for code in column.codes.tolist()], pa.string())
+        keys = pa.array(column.entry_names(), pa.string())
         offsets = pa.array(column.indptr, pa.int32())
         return pa.MapArray.from_arrays(offsets, keys, pa.array(entries.values, from_pandas=True))
 

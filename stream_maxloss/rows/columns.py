@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_maxloss.features import LARGEST_NUMBER, FeatureMap, HashedFeatureMap, text_feature
 from stream_maxloss.rows.csr import Fixed, Ragged
 
-__all__ = ["MapColumn", "NumberColumn", "TextColumn", "read_columns"]
+__all__ = ["MapColumn", "NumberColumn", "NumberedMapColumn", "TextColumn", "check_finite", "read_columns"]
 
 Features = FeatureMap | HashedFeatureMap
 
@@ -84,16 +84,9 @@ class MapColumn:
         self.keys = keys
         self.values = values
 
-    def check_finite(self) -> None:
-        """Raise ValueError for the first infinite value."""
-        infinite = np.isinf(self.values)
-        if infinite.any():
-            place = int(np.argmax(infinite))
-            row = int(np.searchsorted(self.indptr, place, side="right")) - 1
-            raise ValueError(
-                f"feature {self.keys[self.codes[place]]!r} of row {row} must be finite, "
-                f"got {self.values[place].item()!r}; clip it or leave it out"
-            )
+    def entry_names(self) -> list[str]:
+        """Return the name of each entry."""
+        return [self.keys[code] for code in self.codes.tolist()]
 
     def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
         """Yield each new feature with its first row."""
@@ -125,6 +118,10 @@ class NumberedMapColumn:
         self.numbers = numbers
         self.values = values
 
+    def entry_names(self) -> list[str]:
+        """Return the name of each entry."""
+        return [str(number) for number in self.numbers.tolist()]
+
     def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
         """Yield each new feature with its first row."""
         places = np.flatnonzero(features.find_numbers(self.numbers) < 0)
@@ -145,6 +142,18 @@ class NumberedMapColumn:
     def numeric_names(self) -> list[Hashable]:
         """Return the features that are numbers: all of them."""
         return [str(number) for number in np.unique(self.numbers).tolist()]
+
+
+def check_finite(column: MapColumn | NumberedMapColumn) -> None:
+    """Raise ValueError for the first infinite value of a map column."""
+    infinite = np.isinf(column.values)
+    if infinite.any():
+        place = int(np.argmax(infinite))
+        row = int(np.searchsorted(column.indptr, place, side="right")) - 1
+        raise ValueError(
+            f"feature {column.entry_names()[place]!r} of row {row} must be finite, "
+            f"got {column.values[place].item()!r}; clip it or leave it out"
+        )
 
 
 def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn | NumberedMapColumn]:

@@ -5,7 +5,15 @@ import pyarrow as pa
 import pytest
 
 from stream_maxloss.features import FeatureMap
-from stream_maxloss.rows.columns import MapColumn, NumberColumn, TextColumn, encode_keys, read_columns, read_map
+from stream_maxloss.rows.columns import (
+    MapColumn,
+    NumberColumn,
+    TextColumn,
+    check_finite,
+    encode_keys,
+    read_columns,
+    read_map,
+)
 
 
 def test_each_type_is_its_kind_of_column_and_a_column_of_nulls_is_none() -> None:
@@ -65,4 +73,4 @@ def test_whole_number_keys_are_named_by_their_digits(keys: list[int]) -> None:
 def test_an_infinity_in_a_map_is_named_with_its_row() -> None:
     array = pa.array([[], [("a", 1.0), ("b", float("-inf"))]], pa.map_(pa.string(), pa.float64()))
     with pytest.raises(ValueError, match="feature 'b' of row 1 must be finite, got -inf; clip it or leave it out"):
-        read_map("m", array).check_finite()
+        check_finite(read_map("m", array))
