@@ -33,9 +33,10 @@ def test_the_scores_are_those_of_tail(maxloss, stream):
     compared = maxloss("compare", stream, "-t", "attack", "--exclude", "kind", "--model", "Perceptron", "-o", "jsonl")
     tailed = maxloss("tail", stream, "-t", "attack", "--exclude", "kind", "--model", "Perceptron", "-o", "jsonl")
     accuracy = json.loads(compared.out.splitlines()[0])["metrics"]["Accuracy"]
-    assert f'"Accuracy":{{"total":{accuracy}' in tailed.out.replace(" ", "").splitlines()[-1] or str(
-        accuracy
-    ) in tailed.out.splitlines()[-1]
+    assert (
+        f'"Accuracy":{{"total":{accuracy}' in tailed.out.replace(" ", "").splitlines()[-1]
+        or str(accuracy) in tailed.out.splitlines()[-1]
+    )
 
 
 def test_the_table_has_a_line_for_each_model_and_the_constant_prediction(maxloss, stream):
