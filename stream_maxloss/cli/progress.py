@@ -79,6 +79,7 @@ class ProgressMeter:
         """Return how the session stands."""
         session, now = self.session, self._clock()
         lag = session.source.lag()
+        scores, slices = session.board.summary()
         return Progress(
             rows=session.rows,
             learned=session.learned,
@@ -86,8 +87,8 @@ class ProgressMeter:
             seconds=now - self._started,
             rate=(session.rows - self._first_rows) / max(now - self._started, 1e-9),
             recent_rate=(session.rows - self._last_rows) / max(now - self._last_time, 1e-9),
-            scores=session.board.scores(),
-            worst=worst_slice(session.board.slices()),
+            scores=scores,
+            worst=worst_slice(slices),
             lag=lag,
             lag_unit=session.source.lag_unit,
             done=self._share(lag),

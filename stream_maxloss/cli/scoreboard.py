@@ -157,14 +157,18 @@ class Scoreboard:
 
     def scores(self) -> dict[str, Scores]:
         """Return the value of each metric by name."""
-        total, since, constant, _ = self._current()
-        values = zip(self.names, total, since, constant, strict=True)
-        return {name: Scores(*(float(part.get()) for part in parts)) for name, *parts in values}
+        return self.summary()[0]
 
     def slices(self) -> dict[str, Any] | None:
         """Return the report by slice, or None."""
-        report = self._current()[3]
-        return None if report is None else report.get()
+        return self.summary()[1]
+
+    def summary(self) -> tuple[dict[str, Scores], dict[str, Any] | None]:
+        """Return what `scores` and `slices` do, at the price of one."""
+        total, since, constant, report = self._current()
+        values = zip(self.names, total, since, constant, strict=True)
+        scores = {name: Scores(*(float(part.get()) for part in parts)) for name, *parts in values}
+        return scores, None if report is None else report.get()
 
     def slice_table(self) -> str | None:
         """Return the report by slice as a table, or None."""

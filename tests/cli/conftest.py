@@ -22,15 +22,46 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", **extra}
 
 
-@pytest.fixture
-def maxloss(tmp_path):
-    """Runs the command to its end."""
+@pytest.fixture(scope="session")
+def fork_server(tmp_path_factory):
+    """A process that has loaded the command and forks for each run of it."""
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "warm.csv").write_text("\n".join([HEADER, *make_rows(200)]) + "\n")
+    command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment(), **pipes) as server:
+        words = ["tail", "warm.csv", "--target", "fraud", "--slice-by", "kind", "-c", "checkpoints", "-p", "out.jsonl"]
+        server.stdin.write(json.dumps(words) + "\n")
+        yield server
+        server.stdin.close()
+        server.wait(timeout=20)
 
-    def run(*words: object, data: bytes | None = None, cwd: Path = tmp_path, **extra: str):
-        command = [sys.executable, "-m", "stream_maxloss.cli", *map(str, words)]
-        done = subprocess.run(
-            command, input=data, capture_output=True, cwd=cwd, env=environment(**extra), timeout=SECONDS, check=False
-        )
+
+@pytest.fixture
+def maxloss(fork_server, tmp_path, tmp_path_factory):
+    """Runs the command to its end, in a process of its own."""
+
+    def run(*words: object, data: bytes = b"", **extra: str):
+        streams = tmp_path_factory.mktemp("streams")
+        (streams / "in").write_bytes(data)
+        request = {"words": list(map(str, words)), "folder": str(tmp_path), "environment": extra}
+        request["streams"] = [str(streams / name) for name in ("in", "out", "err")]
+        fork_server.stdin.write(json.dumps(request) + "\n")
+        fork_server.stdin.flush()
+        code = int(fork_server.stdout.readline())
+        return SimpleNamespace(code=code, out=(streams / "out").read_text(), err=(streams / "err").read_text())
+
+    return run
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Runs Python to its end."""
+
+    def run(*words: object):
+        command = [sys.executable, *map(str, words)]
+        options = {"cwd": tmp_path, "env": environment(), "timeout": SECONDS}
+        done = subprocess.run(command, capture_output=True, check=False, **options)
         return SimpleNamespace(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
     return run
@@ -61,10 +92,9 @@ def kill_loop(tmp_path):
     def run(warm_up, words, kills: int, seed: int, longest: float, feed: list | None = None):
         plan = {"warm_up": list(map(str, warm_up)), "words": list(map(str, words)), "kills": kills}
         plan |= {"seed": seed, "longest": longest, "feed": feed}
-        command = [sys.executable, str(Path(__file__).with_name("kill_loop.py")), json.dumps(plan)]
-        done = subprocess.run(
-            command, capture_output=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False
-        )
+        command = [sys.executable, str(Path(__file__).with_name("kill_loop.py"))]
+        options = {"cwd": tmp_path, "env": environment(), "timeout": SECONDS, "input": json.dumps(plan).encode()}
+        done = subprocess.run(command, capture_output=True, check=False, **options)
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout.decode().splitlines()[-1])
 

@@ -51,9 +51,9 @@ def test_a_mistake_is_one_line_with_the_remedy(maxloss, day, case):
     assert done.out == ""
 
 
-def test_without_the_kafka_extra_the_pip_command_is_printed(maxloss, tmp_path):
+def test_without_the_kafka_extra_the_pip_command_is_printed(python, tmp_path):
     (tmp_path / "confluent_kafka.py").write_text("raise ModuleNotFoundError('absent', name='confluent_kafka')\n")
-    done = maxloss("tail", "kafka://127.0.0.1:1/orders", "--target", "y")
+    done = python("-m", "stream_maxloss.cli", "tail", "kafka://127.0.0.1:1/orders", "--target", "y")
     assert done.code == 2
     assert done.err.splitlines() == [
         "maxloss: reading from Kafka needs the 'kafka' extra; run: pip install 'stream-maxloss[kafka]'"
