@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose, linear_model
 
-from stream_maxloss.focus import kernels
+from stream_maxloss.focus import arrays
 from stream_maxloss.focus.admission import Admission
 from stream_maxloss.focus.focused import Focused, checked_loss, predicts_probabilities
 from stream_maxloss.focus.native import NativeReplay
@@ -174,8 +174,8 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
         ours = isinstance(self.classifier, LinearClassifier) and not isinstance(self.classifier, compose.Pipeline)
         if not ours or callable(self.loss):
             return None
-        codes = {"auto": kernels.SURROGATE, "probability": kernels.PROBABILITY, "zero-one": kernels.ZERO_ONE}
-        output = {"last": kernels.LAST, "average": kernels.AVERAGE, "majority": kernels.MAJORITY}[self.output]
+        codes = {"auto": arrays.SURROGATE, "probability": arrays.PROBABILITY, "zero-one": arrays.ZERO_ONE}
+        output = {"last": arrays.LAST, "average": arrays.AVERAGE, "majority": arrays.MAJORITY}[self.output]
         return NativeReplay(self.classifier._model, self._game, codes[self.loss], output)
 
     def _target_of(self, y: Any) -> float:

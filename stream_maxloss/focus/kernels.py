@@ -1,180 +1,42 @@
-"""Arrival and replays of our own learners, whole batches inside one kernel.
+"""Arrivals of our own learners, each with its replays, whole batches inside one kernel.
 
-`learn_batch` is the entry for many rows, `replay_row` for one that was already learned; both end in `play_round`, so
-the two speeds play the same game with the same draws.
+`learn_batch` is the entry for many rows, `replay_row` for one that was already learned; both end in `rounds.replay`,
+so the two speeds play the same game with the same draws.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.focus.arrays import (
+    AVERAGE,
+    GAME_ARRAYS,
+    MATRIX,
+    MEAN,
+    OUTPUT,
+    PREFIX,
+    SEEN,
+    SPARSE,
+    SQUARES,
+    GameArrays,
+    RowArrays,
+)
 from stream_maxloss.focus.native_window import WindowArrays, put_dense, put_entries
-from stream_maxloss.focus.player import SIZE, player_admit, player_draw, player_update
-from stream_maxloss.focus.slack import KIND, slack_of, slack_release, slack_step
-from stream_maxloss.focus.snapshots import COUNT, STORED, snapshot_place
+from stream_maxloss.focus.player import player_admit
+from stream_maxloss.focus.rounds import replay
+from stream_maxloss.focus.slack import slack_release
+from stream_maxloss.focus.snapshots import STORED
 from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.linear.kernels import (
-    adapt,
-    commit,
-    count,
-    finish,
-    learn_dense,
-    learn_sparse,
-    plan,
-    present_columns,
-    step_dense,
-    step_sparse,
-)
-from stream_maxloss.linear.memory import (
-    AVERAGED,
-    INTERCEPT,
-    LLM,
-    NEEDS_NORM,
-    RULE,
-    SCALE_SUM,
-    WARMUP,
-    WINNOW,
-    Floats,
-)
+from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns
+from stream_maxloss.linear.memory import Floats
 from stream_maxloss.linear.passes import run_sparse_row, score_cleaned, split
-from stream_maxloss.linear.rules import game_loss, logistic
-from stream_maxloss.linear.scoring import (
-    OVERFLOW,
-    clean,
-    combine,
-    dot_dense,
-    dot_sparse,
-    fault,
-    score_dense,
-    score_sparse,
-    square_dense,
-    square_sparse,
-)
+from stream_maxloss.linear.scoring import clean, score_dense, score_sparse
 
-__all__ = ["GameArrays", "RowArrays", "learn_batch", "output_score", "replay_row"]
-
-# Which loss the game sees.
-SURROGATE, ZERO_ONE, PROBABILITY, ABSOLUTE_ERROR = range(4)
-# How snapshots are put together.
-LAST, AVERAGE, MAJORITY = range(3)
-# The form of a batch: a matrix of the first columns, a matrix of other columns, or sparse rows.
-PREFIX, MATRIX, SPARSE = range(3)
-# What `setup` holds.
-REPLAYS, LOSS, OUTPUT, SCALE, LOW, HIGH = range(6)
-# What is known of the targets of a regressor.
-SEEN, MEAN, SQUARES = range(3)
-
-
-class GameArrays(NamedTuple):
-    """The arrays of a `Game`, as kernels take them, with the snapshots (one learner's memory a row)."""
-
-    nodes: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    game: NDArray[np.float64]
-    generator: NDArray[np.uint64]
-    book: NDArray[np.float64]
-    slack: NDArray[np.float64]
-    heap: NDArray[np.int32]
-    where: NDArray[np.int32]
-    plan: NDArray[np.float64]
-    plan_generator: NDArray[np.uint64]
-    copies: NDArray[np.float64]
-    arrived: NDArray[np.int64]
-    replayed: NDArray[np.int32]
-    setup: NDArray[np.float64]
-    spread: NDArray[np.float64]
-
-
-GAME_ARRAYS = len(GameArrays._fields)
-
-
-class RowArrays(NamedTuple):
-    """A batch as kernels take it: `matrix` with its `columns`, or `values` with `columns` and `indptr`.
-
-    `shown` is what a row is scored on before it is learned: `matrix` or `values` themselves, or another array of
-    that shape, as for a scaler that sees a row between its prediction and its lesson.
-    """
-
-    form: int
-    matrix: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
-    indptr: NDArray[np.int64]
-    shown_matrix: NDArray[np.float64]
-    shown_values: NDArray[np.float64]
-
-
-@compiled
-def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: float) -> float:
-    """Give the loss in [0, 1] that the game sees on a row with this score."""
-    kind = setup[LOSS]
-    if kind == ZERO_ONE:
-        return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
-    if kind == PROBABILITY:
-        return logistic(target * score)
-    if kind == ABSOLUTE_ERROR:
-        error = abs(min(max(score, setup[LOW]), setup[HIGH]) - target)
-        scale = setup[SCALE] if setup[SCALE] > 0.0 else math.sqrt(spread[SQUARES] / spread[SEEN])
-        if scale > 0.0:
-            return min(1.0, error / scale)
-        return 1.0 if error > 0.0 else 0.0
-    return game_loss(h, score, target)
-
-
-@compiled
-def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> float:
-    """Score a row of the window with the current iterate w_t, which is what the game is played against."""
-    length = window.lengths[slot]
-    if window.matrix.shape[1] > 0:
-        if h[RULE] < WINNOW:
-            return combine(h, dot_dense(v, window.matrix, slot, length))
-        return score_dense(h, v, u, window.matrix, slot, length)
-    first = window.first[slot]
-    if h[RULE] < WINNOW:
-        return combine(h, dot_sparse(v, window.columns, first, window.values, first, length))
-    return score_sparse(h, v, u, window.columns, first, window.values, first, length)
-
-
-@compiled
-def step_on(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int, score: float) -> None:
-    """Let the learner take its step on a row of the window."""
-    length, target, weight = window.lengths[slot], window.targets[slot], window.weights[slot]
-    if window.matrix.shape[1] > 0:
-        if h[RULE] < WINNOW:
-            step_dense(memory, h, v, u, window.matrix, slot, length, target, weight, score)
-        else:
-            learn_dense(memory, h, v, u, window.matrix, slot, length, target, weight)
-        return
-    first = window.first[slot]
-    if h[RULE] < WINNOW:
-        step_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight, score)
-    else:
-        learn_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight)
-
-
-@compiled
-def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays, window: WindowArrays) -> bool:
-    """Replay one row; give False if the learner has diverged on it."""
-    slot, probability = player_draw(game.nodes, game.starts, game.game, game.generator)
-    if game.plan[COUNT] > 0.0:
-        place = snapshot_place(game.plan, game.plan_generator)
-        if place >= 0:
-            game.copies[place, :] = memory
-    score = current_score(h, v, u, window, slot)
-    if not math.isfinite(score):
-        return False
-    loss = loss_seen(game.setup, game.spread, h, score, window.targets[slot])
-    step_on(memory, h, v, u, window, slot, score)
-    if game.book[KIND] != 0.0:
-        loss -= slack_of(game.book, game.slack, slot)
-        slack_step(game.book, game.slack, game.heap, game.where, slot)
-    player_update(game.nodes, game.starts, game.game, slot, probability, loss)
-    game.replayed[slot] += 1
-    return True
+__all__ = ["learn_batch", "output_score", "replay_row", "score_snapshots"]
 
 
 @compiled
@@ -195,128 +57,6 @@ def widen_spread(spread: Floats, target: float) -> None:
     deviation = target - spread[MEAN]
     spread[MEAN] += deviation / spread[SEEN]
     spread[SQUARES] += deviation * (target - spread[MEAN])
-
-
-@compiled
-def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
-    """Play the rounds that follow an arrival; give 0 or a fault."""
-    rounds = int(game.setup[REPLAYS])
-    if game.game[SIZE] == 0.0 or rounds == 0:
-        return 0
-    h, _, v, u = split(memory)
-    if h[RULE] >= WINNOW:
-        for _ in range(rounds):
-            if not play_round(memory, h, v, u, game, window):
-                return fault(OVERFLOW, 0)
-        return 0
-    finite = replay_plain(
-        memory,
-        rounds,
-        game.nodes,
-        game.starts,
-        game.game,
-        game.generator,
-        game.book,
-        game.slack,
-        game.heap,
-        game.where,
-        game.plan,
-        game.plan_generator,
-        game.copies,
-        game.replayed,
-        game.setup,
-        game.spread,
-        window.matrix,
-        window.columns,
-        window.values,
-        window.first,
-        window.lengths,
-        window.targets,
-        window.weights,
-    )
-    return 0 if finite else fault(OVERFLOW, 0)
-
-
-@compiled
-def replay_plain(
-    memory: Floats,
-    rounds: int,
-    nodes: Floats,
-    starts: NDArray[np.int64],
-    game: Floats,
-    generator: NDArray[np.uint64],
-    book: Floats,
-    slack: Floats,
-    heap: NDArray[np.int32],
-    where: NDArray[np.int32],
-    schedule: Floats,
-    schedule_generator: NDArray[np.uint64],
-    copies: Floats,
-    replayed: NDArray[np.int32],
-    setup: Floats,
-    spread: Floats,
-    matrix: Floats,
-    columns: NDArray[np.int32],
-    values: Floats,
-    firsts: NDArray[np.int64],
-    lengths: NDArray[np.int32],
-    targets: Floats,
-    weights: Floats,
-) -> bool:
-    """Play rounds with an additive rule; give False if the learner has diverged.
-
-    It is `play_round` and the learner's step written out, as in `linear.passes.run_plain`: handing arrays to functions
-    that are not merged into one costs three times as much as the round itself.
-    """
-    h, _, v, u = split(memory)
-    dense = matrix.shape[1] > 0
-    for _ in range(rounds):
-        slot, probability = player_draw(nodes, starts, game, generator)
-        length = lengths[slot]
-        first = 0 if dense else firsts[slot]
-        if schedule[COUNT] > 0.0:
-            place = snapshot_place(schedule, schedule_generator)
-            if place >= 0:
-                copies[place, :] = memory
-        norm = 0.0
-        if dense:
-            total = dot_dense(v, matrix, slot, length)
-            if h[NEEDS_NORM] != 0.0:
-                norm = square_dense(matrix, slot, length) + h[INTERCEPT]
-        else:
-            total = dot_sparse(v, columns, first, values, first, length)
-            if h[NEEDS_NORM] != 0.0:
-                norm = square_sparse(values, first, length) + h[INTERCEPT]
-        score = combine(h, total)
-        if not math.isfinite(score):
-            return False
-        target = targets[slot]
-        loss = loss_seen(setup, spread, h, score, target)
-        count(h, score, target)
-        shrink, coefficient = plan(h, score, target, weights[slot], norm)
-        delta = commit(h, shrink, coefficient, score, norm)
-        if coefficient != 0.0:
-            correction = h[SCALE_SUM] * delta if h[AVERAGED] != 0.0 else 0.0
-            if dense:
-                for j in range(length):
-                    v[j] += delta * matrix[slot, j]
-                if correction != 0.0:
-                    for j in range(length):
-                        u[j] += correction * matrix[slot, j]
-            else:
-                for k in range(first, first + length):
-                    v[columns[k]] += delta * values[k]
-                    if correction != 0.0:
-                        u[columns[k]] += correction * values[k]
-        finish(h, v)
-        if h[RULE] == LLM or h[WARMUP] > 0.0:
-            adapt(memory, h, score, target)
-        if book[KIND] != 0.0:
-            loss -= slack_of(book, slack, slot)
-            slack_step(book, slack, heap, where, slot)
-        player_update(nodes, starts, game, slot, probability, loss)
-        replayed[slot] += 1
-    return True
 
 
 @compiled

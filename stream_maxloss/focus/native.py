@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.focus import kernels
+from stream_maxloss.focus import arrays, kernels
+from stream_maxloss.focus.arrays import GameArrays, RowArrays
 from stream_maxloss.focus.game import Game, part_of
-from stream_maxloss.focus.kernels import GameArrays, RowArrays
 from stream_maxloss.focus.native_window import NativeWindow
+from stream_maxloss.focus.rounds import current_score, loss_seen
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
@@ -37,9 +38,9 @@ class NativeReplay:
     game
         The game.
     loss, output
-        Codes from `kernels`: the loss that the game sees, and what is predicted with.
+        Codes from `arrays`: the loss that the game sees, and what is predicted with.
     scale, low, high
-        For `kernels.ABSOLUTE_ERROR`: the error that counts as 1 (0 for the targets' deviation), and the range that
+        For `arrays.ABSOLUTE_ERROR`: the error that counts as 1 (0 for the targets' deviation), and the range that
         predictions are clipped to.
 
     """
@@ -246,8 +247,8 @@ class NativeReplay:
     def loss(self, slot: int) -> float:
         """Give the loss that the game would see on a row of the window now."""
         h, _, v, u = split(self.model.memory)
-        score = kernels.current_score(h, v, u, self.window.arrays, slot)
-        return float(kernels.loss_seen(self._setup, self._spread, h, score, self.window.arrays.targets[slot]))
+        score = current_score(h, v, u, self.window.arrays, slot)
+        return float(loss_seen(self._setup, self._spread, h, score, self.window.arrays.targets[slot]))
 
     def row(self, slot: int) -> tuple[dict[Hashable, float], float, float]:
         """Give the values of a row of the window that are not zero, by name, with its target and weight."""
@@ -257,8 +258,8 @@ class NativeReplay:
             names[column] if names is not None else self.model.features.name_of(column): value
             for column, value in zip(columns.tolist(), values.tolist(), strict=True)
         }
-        arrays = self.window.arrays
-        return x, float(arrays.targets[slot]), float(arrays.weights[slot])
+        held = self.window.arrays
+        return x, float(held.targets[slot]), float(held.weights[slot])
 
     def state_dict(self) -> dict[str, Any]:
         """Return rows and snapshots as a flat dictionary of arrays."""
@@ -281,8 +282,8 @@ def row_arrays(rows: Rows, shown: Floats | None = None) -> RowArrays:
     shown = rows.values if shown is None else shown
     nothing, no_matrix = np.empty(0), np.empty((0, 0))
     if rows.indptr is not None:
-        return RowArrays(kernels.SPARSE, no_matrix, rows.columns, rows.values, rows.indptr, no_matrix, shown)
-    form = kernels.PREFIX if rows.prefix else kernels.MATRIX
+        return RowArrays(arrays.SPARSE, no_matrix, rows.columns, rows.values, rows.indptr, no_matrix, shown)
+    form = arrays.PREFIX if rows.prefix else arrays.MATRIX
     return RowArrays(form, rows.values, rows.columns, nothing, NO_COLUMNS, shown, nothing)
 
 

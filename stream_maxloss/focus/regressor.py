@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose, linear_model, preprocessing
 
-from stream_maxloss.focus import kernels
+from stream_maxloss.focus import arrays
 from stream_maxloss.focus.admission import Admission
 from stream_maxloss.focus.focused import Focused, checked_loss
 from stream_maxloss.focus.native import NativeReplay
@@ -148,12 +148,10 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
         ours = isinstance(learner, AbsoluteOGD) and not isinstance(learner, compose.Pipeline)
         if not ours or callable(self.loss):
             return None
-        output = kernels.AVERAGE if self.output == "average" else kernels.LAST
+        output = arrays.AVERAGE if self.output == "average" else arrays.LAST
         ranged = math.isfinite(learner.high - learner.low) and self.scale is None
         scale = learner.high - learner.low if ranged else self.scale or 0.0
-        return NativeReplay(
-            learner._model, self._game, kernels.ABSOLUTE_ERROR, output, scale, learner.low, learner.high
-        )
+        return NativeReplay(learner._model, self._game, arrays.ABSOLUTE_ERROR, output, scale, learner.low, learner.high)
 
     def _target_of(self, y: Any) -> float:
         if not math.isfinite(y):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +74,32 @@ def test_every_page_belongs_to_a_command() -> None:
 def test_the_list_of_pages_names_every_command() -> None:
     text = (PAGES / "index.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"]({name}.md)" not in text] == []
+
+
+GUIDE = PAGES.parent / "production.md"
+
+
+def guide_commands() -> list[list[str]]:
+    """Every call of `maxloss` in the shell blocks of the guide, as words."""
+    blocks = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("maxloss ")]
+
+
+@pytest.mark.parametrize("words", guide_commands(), ids=" ".join)
+def test_every_command_of_the_guide_is_understood(words: list[str]) -> None:
+    name, *rest = words
+    rest = [word for word in rest if not word.startswith("/etc/") and word not in ("--config", "--kafka-config")]
+    context = GROUP.commands[name].make_context(name, rest)
+    assert context.params
+
+
+def test_the_options_file_of_the_guide_names_real_options() -> None:
+    text = re.search(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
+    assert text is not None
+    known = {option.lstrip("-") for parameter in parameters_of("tail") for option in parameter.opts}
+    assert set(tomllib.loads(text[1])) - known == set()
+
+
+def test_the_guide_has_more_than_a_handful_of_commands() -> None:
+    assert len(guide_commands()) >= 10

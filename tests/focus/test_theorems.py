@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from stream_maxloss.focus import FocusedClassifier, FocusedRegressor
-from stream_maxloss.focus.kernels import REPLAYS, replay
+from stream_maxloss.focus.arrays import REPLAYS
+from stream_maxloss.focus.rounds import replay
 from stream_maxloss.linear import AbsoluteOGD, Perceptron
 
 
