@@ -23,9 +23,10 @@ def estimators() -> Iterator[tuple[str, Any]]:
         # Winnow takes features in [0, 1] only, and scaled ones lie around 0.
         if name != "Winnow":
             yield f"Scaler|{name}", linear.Scaler() | learner()
-        if name not in ("Winnow", "BalancedWinnow"):
-            yield f"{name}-averaged", learner(averaged=True)
-        yield f"{name}-hashed", learner(hash_bits=5, **({"theta": 10.0} if name == "Winnow" else {}))
+    yield "Perceptron-averaged", linear.Perceptron(averaged=True)
+    yield "Pegasos-averaged", linear.Pegasos(averaged=True)
+    yield "Perceptron-hashed", linear.Perceptron(hash_bits=5)
+    yield "Winnow-hashed", linear.Winnow(theta=10.0, hash_bits=5)
     yield "LLM-adaptive", linear.LLM(update_epsilon=True)
     yield "MarginPursuit-data", linear.MarginPursuit(scale="data", warmup=20)
 

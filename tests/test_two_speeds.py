@@ -150,7 +150,7 @@ def parts(batches: list[pa.Table], *columns: list[Any]) -> list[tuple[Any, ...]]
     return answer
 
 
-QUICKLY = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICKLY = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
@@ -200,7 +200,7 @@ BACKENDS: dict[str, Callable[[pa.Table], Any]] = {
 @pytest.mark.parametrize("kind", ["dense", "mixed", "null-ridden"])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("learner", ["Perceptron", "Pegasos-averaged", "Scaler | Perceptron", "Scaler | LLD-hashed"])
-@settings(parent=QUICKLY, max_examples=4)
+@settings(parent=QUICKLY, max_examples=3)
 @given(data=st.data())
 def test_every_kind_of_frame_teaches_the_same(learner: str, backend: str, kind: str, data: Any) -> None:
     batches, labels, weights = data.draw(streams(learner, kind))
