@@ -22,15 +22,12 @@ def copy_row(x: Any) -> Any:
 
 
 def iterate_frame(X: Any, y: Any) -> Iterator[tuple[dict[Any, Any], Any]]:
-    """Yield the rows of any eager frame or Arrow batch with their labels, as `river.stream.iter_frame` does."""
-    from river import stream
+    """Yield the rows of any eager frame or Arrow batch, missing values left out, with their labels."""
+    # Loads pyarrow, which learners that only see dicts do without.
+    from stream_maxloss.rows.dicts import frame_to_dicts
 
-    if hasattr(X, "schema") and hasattr(X, "to_struct_array") and not hasattr(X, "combine_chunks"):
-        import pyarrow
-
-        X = pyarrow.Table.from_batches([X])
     labels = column_values(y) if y is not None else None
-    for number, (x, _) in enumerate(stream.iter_frame(X)):
+    for number, x in enumerate(frame_to_dicts(X)):
         yield x, labels[number] if labels is not None else None
 
 

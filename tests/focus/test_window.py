@@ -43,8 +43,8 @@ def test_columns_of_any_kind_give_plain_values(column):
     assert column_values(column) == [1, 2]
 
 
-def test_frames_give_rows_with_their_labels():
-    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-    expected = [({"a": 1, "b": "x"}, True), ({"a": 2, "b": "y"}, False)]
+def test_frames_give_rows_with_their_labels_and_without_missing_values():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None]})
+    expected = [({"a": 1.0, "b": "x"}, True), ({"a": 2.0}, False)]
     for X in (frame, pa.Table.from_pandas(frame), pa.RecordBatch.from_pandas(frame)):
         assert list(iterate_frame(X, [True, False])) == expected
