@@ -30,8 +30,8 @@ LIMITS = {"features": 1.15, "window": 0.25, "rows": 1.05}
 def points(quick: bool) -> list[Point]:
     """Return all points of the three axes."""
     sizes = {
-        "features": FEATURES[::2] if quick else FEATURES,
-        "window": WINDOWS[:3] if quick else WINDOWS,
+        "features": FEATURES[::4] if quick else FEATURES,
+        "window": WINDOWS[:3:2] if quick else WINDOWS,
         "rows": ROWS[:2] if quick else ROWS,
     }
     return [
@@ -86,7 +86,7 @@ def prepare_window(size: int) -> Callable[[], int]:
 
 
 def series(measured: dict[str, dict[str, Any]], axis: str) -> tuple[list[int], list[float]]:
-    """Return the sizes of an axis and the least seconds per row at each."""
+    """Return the sizes of an axis and the median seconds per row at each."""
     found = []
     for result in measured.values():
         settings, costs = result.get("settings", {}), result.get("seconds_per_unit", {})
