@@ -90,7 +90,8 @@ ScaleOption = Annotated[
     bool | None,
     typer.Option(
         "--scale/--no-scale",
-        help="Standardise numbers by their running mean and deviation. On for our learners but Winnow.",
+        help="Standardise numbers by their running mean and deviation. On for our learners but Winnow, and off for "
+        "sparse rows (svmlight).",
         show_default=False,
     ),
 ]

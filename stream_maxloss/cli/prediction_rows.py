@@ -65,7 +65,8 @@ def columns_of(scored: Scored) -> tuple[Any, Any]:
     """Return predictions and probabilities, from arrays or from answers one by one."""
     if scored.answers is None:
         return scored.y_pred, scored.probabilities
-    predictions, shares = [], []
+    predictions: list[Any] = []
+    shares: list[float | None] = []
     for answer in scored.answers:
         if not isinstance(answer, dict):
             predictions.append(answer)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.cli.closest import closest, listed
 from stream_maxloss.cli.targets import Target, TextTargetError, is_text
-from stream_maxloss.errors import CheckpointError
+from stream_maxloss.errors import CheckpointError, DecodeError
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors.bad_records import BadRecords
@@ -214,7 +214,8 @@ class RowFeed:
             if not self.features:
                 raise ValueError("rows must have features, got none besides the target; check --features and --exclude")
         columns, n_rows = self.columns, records.num_rows
-        labels, bad = None, {}
+        labels: NDArray[Any] | None = None
+        bad: dict[int, DecodeError] = {}
         if self.target is not None:
             labels, bad = self.target.read(records.column(self.target.name), address)
         weights = None if columns.weight is None else read_weights(records.column(columns.weight), columns.weight)

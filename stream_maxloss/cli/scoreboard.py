@@ -85,7 +85,8 @@ class Scoreboard:
         self._waiting: dict[str, list[NDArray[Any]]] = {name: [] for name in (*COLUMNS, "slices")}
         self._waiting_rows = 0
         self._reported_rows = 0  # how many of the waiting rows the last report has shown already
-        self._asks_labels = bool(getattr(metrics, "requires_labels", True))
+        # Metrics of regressors do not say, and take values.
+        self._asks_labels = all(getattr(part, "requires_labels", True) for part in metrics)
 
     @property
     def asks_labels(self) -> bool:
@@ -224,7 +225,7 @@ def feed(
     truth, guess, shares = (block[name] for name in COLUMNS)
     update_metric_many(total, truth, guess, shares)
     if reported < len(truth):
-        update_metric_many(since, *(cut(block[name], reported, None) for name in COLUMNS))
+        update_metric_many(since, truth[reported:], cut(guess, reported, None), cut(shares, reported, None))
     update_metric_many(constant, truth, *baseline.predict_many(truth))
     if slices is not None:
         slices.update_many(block["slices"], truth, guess, shares)

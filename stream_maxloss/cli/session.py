@@ -116,8 +116,8 @@ class Session:
         self.should_stop: Callable[[], bool] = lambda: False
         target = None if columns.target is None else Target(columns.target, label_kind(model), positive)
         self.feed = RowFeed(source, columns, target, bad_records)
-        self.engine = Engine(model, labels=bool(metrics.requires_labels))
-        self.board = Scoreboard(metrics, self.engine.is_classifier, columns.slice_by, min_support)
+        self.board = Scoreboard(metrics, label_kind(model) != "number", columns.slice_by, min_support)
+        self.engine = Engine(model, labels=self.board.asks_labels)
         self.delayed = DelayedRows(self.engine, self.board, delay) if delay else None
         self._writer: PredictionRows | None = None
 

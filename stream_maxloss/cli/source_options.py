@@ -145,6 +145,13 @@ class SourceSettings:
         return any(source.startswith("kafka://") for source in self.sources)
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether rows list only what is not zero. Such values are often all 1, which has no deviation to scale by."""
+        endings = (".svm", ".svmlight", ".libsvm")
+        plain = [source.lower().removesuffix(".gz").removesuffix(".zst") for source in self.sources]
+        return self.format == "svmlight" or (self.format == "auto" and any(name.endswith(endings) for name in plain))
+
+    @property
     def name(self) -> str:
         """How reports call the source."""
         return " ".join(self.sources)

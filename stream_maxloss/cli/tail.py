@@ -115,10 +115,11 @@ def tail(
     from stream_maxloss.cli.tail_run import TailPlan, run_tail
 
     columns = Columns(target, weight, slice_by, tuple(split_names(features)), tuple(split_names(exclude)))
+    source = SourceSettings(sources or [], format, follow, until_eof, on_gap, extra or (), kafka_config, columns.wanted)
+    if scale is None and source.is_sparse:
+        scale = False
     plan = TailPlan(
-        source=SourceSettings(
-            sources or [], format, follow, until_eof, on_gap, extra or (), kafka_config, columns.wanted
-        ),
+        source=source,
         columns=columns,
         model=ModelSettings(model, settings or (), focus, window, replays, slack, share, scale, seed),
         positive=positive,

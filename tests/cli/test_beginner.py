@@ -62,7 +62,7 @@ def test_without_the_kafka_extra_the_pip_command_is_printed(python, tmp_path):
 
 DIFFERENCES = {
     "another model": (["--model", "perceptron"], "model was Scaler | FocusedClassifier"),
-    "another parameter": (["--set", "lr=0.5"], "whose model.lr was 0.1, and now it is 0.5"),
+    "another parameter": (["--set", "lr=0.5"], "whose model.classifier.lr was 0.1, and now it is 0.5"),
     "another target": (["--target", "importance", "--positive", "1"], "whose target was fraud"),
     "other features": (["--exclude", "a"], "whose exclude was none, and now it is a"),
 }

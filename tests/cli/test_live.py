@@ -68,4 +68,4 @@ def test_the_live_view_fits_updates_and_leaves_the_screen_clean(terminal, day, r
     assert "before" in after
     assert "hardest" not in after
     terminal.type("echo exit $?")
-    wait_until(lambda: any(line.startswith("exit 130") for line in terminal.screen()))
+    wait_until(lambda: any("exit 130" in line for line in terminal.screen()))

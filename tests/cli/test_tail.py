@@ -185,7 +185,7 @@ def test_a_full_disk_is_a_clear_error_and_earlier_checkpoints_stay(maxloss, pyth
 def test_svmlight_text_is_learned(maxloss, tmp_path):
     lines = [f"{1 if i % 3 else -1} {1 + i % 3}:1.0 {10 + i % 7}:{0.1 * (i % 5)}" for i in range(400)]
     (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
-    done = maxloss("tail", "rows.svm", "--target", "label", "--window", "50", "-o", "jsonl")
+    done = maxloss("tail", "rows.svm", "--target", "target", "--window", "50", "-o", "jsonl")
     assert done.code == 0, done.err
     assert last_report(done.out)["metric"]["Accuracy"]["total"] > 0.9
 
