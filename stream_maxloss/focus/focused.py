@@ -17,7 +17,7 @@ from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.window import RowWindow, column_values, iterate_frame
-from stream_maxloss.linear.model import row_weights
+from stream_maxloss.linear.batch_checks import row_weights
 from stream_maxloss.linear.scaler import Scaler
 
 __all__ = ["Focused", "HardRow", "predicts_probabilities"]

@@ -13,7 +13,8 @@ from river import base
 from stream_maxloss.arguments import require_choice, require_positive
 from stream_maxloss.labels import target_of, targets_of
 from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.model import LinearModel, row_weights
+from stream_maxloss.linear.batch_checks import row_weights
+from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.native import native_series
 from stream_maxloss.linear.scaled import run_scaled_frame
 from stream_maxloss.linear.scaler import Scaler

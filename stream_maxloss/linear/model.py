@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.batch_checks import check_length, is_tame
 from stream_maxloss.linear.columnar import is_columnar, run_columns
 from stream_maxloss.linear.faults import check_rows, feature_name, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
@@ -30,7 +31,7 @@ from stream_maxloss.linear.passes import (
 from stream_maxloss.rows import Rows, read_frame, read_row
 from stream_maxloss.rows.frame import Numbers, open_numbers
 
-__all__ = ["LinearModel", "row_weights"]
+__all__ = ["LinearModel"]
 
 ROW_OFFSET = layout.row_offset()
 STEPS = layout.STEPS
@@ -38,8 +39,6 @@ INFINITY = math.inf
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16
-# A score is a sum of products of a weight and a value, a weight one of rate, sample weight and value over scale.
-TAME = 1e30
 
 
 class LinearModel:
@@ -393,39 +392,3 @@ def fits(memory: NDArray[np.float64], own: NDArray[np.float64]) -> bool:
     length = layout.HEADER + 3 * memory[layout.CAPACITY] + memory[layout.WARMUP]
     same = memory[layout.RULE] == own[layout.RULE] and memory[layout.WARMUP] == own[layout.WARMUP]
     return bool(same and memory.size == length)
-
-
-def is_tame(values: NDArray[np.float64]) -> bool:
-    """Tell whether no product of a handful of such values can overflow; NaN marks an absent value."""
-    largest = max(np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0))
-    return bool(largest < TAME)
-
-
-def check_length(rows: int, targets: NDArray[np.float64]) -> None:
-    """Raise ValueError unless there is one label per row."""
-    if rows != len(targets):
-        raise ValueError(f"y must have one label per row of X, got {len(targets)} for {rows} rows or more")
-
-
-def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
-    """Return one sample weight per row from a number or a column.
-
-    Raises
-    ------
-    ValueError
-        If a weight is not positive and finite, or their number is wrong.
-
-    """
-    from stream_maxloss.labels import as_array
-
-    weights = np.full(rows, w, dtype=np.float64) if np.isscalar(w) else as_array(w).astype(np.float64)
-    if len(weights) != rows:
-        raise ValueError(f"w must be one number or one per row, got {len(weights)} for {rows} rows")
-    wrong = ~((weights > 0.0) & (weights < np.inf))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"w of row {row} must be positive and finite, got {weights[row].item()!r}; "
-            "leave out rows that should not count"
-        )
-    return weights

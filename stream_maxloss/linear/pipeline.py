@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from river import compose
 
 from stream_maxloss.labels import as_array
-from stream_maxloss.linear.model import check_length
+from stream_maxloss.linear.batch_checks import check_length
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.rows.dicts import frame_to_dicts
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.linear.batch_checks import check_length
 from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value, row_entries
-from stream_maxloss.linear.model import LinearModel, check_length
+from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.statistics import run_scaled, scale_rows, scale_stretch
 from stream_maxloss.rows import Rows, read_frame

@@ -1,0 +1,49 @@
+"""What must hold of the labels and weights that come with a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.labels import as_array
+
+__all__ = ["check_length", "is_tame", "row_weights"]
+
+# A score is a sum of products of a weight and a value, a weight one of rate, sample weight and value over scale.
+TAME = 1e30
+
+
+def is_tame(values: NDArray[np.float64]) -> bool:
+    """Tell whether no product of a handful of such values can overflow; NaN marks an absent value."""
+    largest = max(np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0))
+    return bool(largest < TAME)
+
+
+def check_length(rows: int, targets: NDArray[np.float64]) -> None:
+    """Raise ValueError unless there is one label per row."""
+    if rows != len(targets):
+        raise ValueError(f"y must have one label per row of X, got {len(targets)} for {rows} rows or more")
+
+
+def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
+    """Return one sample weight per row from a number or a column.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive and finite, or their number is wrong.
+
+    """
+    weights = np.full(rows, w, dtype=np.float64) if np.isscalar(w) else as_array(w).astype(np.float64)
+    if len(weights) != rows:
+        raise ValueError(f"w must be one number or one per row, got {len(weights)} for {rows} rows")
+    wrong = ~((weights > 0.0) & (weights < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"w of row {row} must be positive and finite, got {weights[row].item()!r}; "
+            "leave out rows that should not count"
+        )
+    return weights
