@@ -89,9 +89,9 @@ def started(tmp_path):
 def kill_loop(tmp_path):
     """Runs the command again and again, killing it at random instants, then once to its end."""
 
-    def run(warm_up, words, kills: int, seed: int, longest: float, feed: list | None = None):
+    def run(warm_up, words, kills: int, seed: int, feed: list | None = None):
         plan = {"warm_up": list(map(str, warm_up)), "words": list(map(str, words)), "kills": kills}
-        plan |= {"seed": seed, "longest": longest, "feed": feed}
+        plan |= {"seed": seed, "feed": feed}
         command = [sys.executable, str(Path(__file__).with_name("kill_loop.py"))]
         options = {"cwd": tmp_path, "env": environment(), "timeout": SECONDS, "input": json.dumps(plan).encode()}
         done = subprocess.run(command, capture_output=True, check=False, **options)
