@@ -48,7 +48,7 @@ class Contest:
         labels = records.column("attack").to_numpy() == 1
         for name, engine in self.engines.items():
             scored = engine.learn(features, labels)
-            self._wrong[name].append(np.asarray(scored.y_pred) != scored.y_true)
+            self._wrong[name].append(np.not_equal(np.asarray(scored.y_pred), scored.y_true))
         self._kinds.append(np.array(records.column("kind").to_pylist()))
         self.rows += len(labels)
 

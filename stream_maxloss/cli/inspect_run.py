@@ -58,13 +58,33 @@ def describe_checkpoint(content: Content, count: int, allow_pickle: bool) -> dic
     if "source_name" in content.values:
         found["source"] = content.values["source_name"]
     found["positions"] = {
-        partition: {name: value for name, value in position.items() if name not in HIDDEN}
-        if isinstance(position, Mapping)
-        else position
+        partition: visible(position)
         for source in content.sources.values()
         for partition, position in source.items()
+        if not partition.startswith("_")
     }
     found["outputs"] = dict(content.outputs)
+    return found
+
+
+def visible(position: Any) -> Any:
+    """Return the part of a position that says something to people, without levels.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.inspect_run import visible
+    >>> visible({"path": "a.csv", "at": {"offset": 12, "header": ["x"]}, "schema": "...", "gaps": 0})
+    {'path': 'a.csv', 'offset': 12, 'gaps': 0}
+
+    """
+    if not isinstance(position, Mapping):
+        return position
+    found: dict[str, Any] = {}
+    for name, value in position.items():
+        if isinstance(value, Mapping) and name not in HIDDEN:
+            found |= visible(value)
+        elif name not in HIDDEN:
+            found[name] = value
     return found
 
 

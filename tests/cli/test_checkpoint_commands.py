@@ -133,6 +133,14 @@ def test_inspect_of_one_checkpoint_shows_that_one(maxloss, trained):
     assert json.loads(maxloss("inspect", first, "-o", "jsonl").out)["counters"]["rows"] == 2000
 
 
+def test_the_position_in_a_followed_file_is_the_next_unread_byte(maxloss, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,1\n2,0\n")
+    assert maxloss("tail", "a.csv", "-t", "y", "--follow", "--until-eof", "--checkpoint", "run", "-q").code == 0
+    position = json.loads(maxloss("inspect", "run", "-o", "jsonl").out)["positions"]["a.csv"]
+    assert position["offset"] == 12
+    assert "header" not in position
+
+
 class Bomb:
     """A pickle of it makes a file when it is opened."""
 
