@@ -93,7 +93,8 @@ def register_value(kind: Class) -> Class:
 
 def register_own() -> None:
     """Register this library's own estimators, as soon as one may be asked for and not before: they compile kernels."""
-    importlib.import_module("stream_maxloss.checkpoint.estimators")
+    if "Scaler" not in _registered:
+        importlib.import_module("stream_maxloss.checkpoint.estimators").register_estimators()
 
 
 def pipeline_class(name: str) -> type | None:
