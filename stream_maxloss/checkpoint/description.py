@@ -93,7 +93,8 @@ def register_value(kind: Class) -> Class:
 
 def register_own() -> None:
     """Register this library's own estimators, as soon as one may be asked for and not before: they compile kernels."""
-    importlib.import_module("stream_maxloss.checkpoint.estimators")
+    if "Scaler" not in _registered:
+        importlib.import_module("stream_maxloss.checkpoint.estimators").register_estimators()
 
 
 def pipeline_class(name: str) -> type | None:
@@ -138,8 +139,7 @@ def describe(model: Any) -> dict[str, Any]:
         )
     if registration.is_value:
         return {"class": name, "params": {key: _describe_param(value) for key, value in vars(model).items()}}
-    # River gives (class, params) for a part that is an estimator; the part itself is the attribute.
-    params = {key: _describe_param(getattr(model, key, value)) for key, value in model._get_params().items()}
+    params = {key: _describe_param(_param(model, key, value)) for key, value in model._get_params().items()}
     return {"class": name, "params": params, "state_version": registration.state_version}
 
 
@@ -172,6 +172,13 @@ def build(description: Any) -> Any:
         return registration.kind(**{key: _build_param(value) for key, value in params.items()})
     except (TypeError, ValueError, LookupError, MemoryError, OverflowError) as error:
         raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
+
+
+def _param(model: Any, name: str, value: Any) -> Any:
+    # River gives (class, params) for a part that is an estimator; the part itself is the attribute. For the rest the
+    # attribute may be something else: `intercept` of a linear learner is what was learned, not whether to learn it.
+    is_part = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type)
+    return getattr(model, name) if is_part else value
 
 
 def _registration_of(model: object) -> _Registration | None:

@@ -1,6 +1,6 @@
 """This library's own estimators, allowed in checkpoints.
 
-Imported by the first `describe` or `build`, not with the package: it loads everything that compiles.
+Loaded by the first `describe` or `build`, not with the package: it loads everything that compiles.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ from stream_maxloss.focus import (
     SubSample,
 )
 
-__all__: list[str] = []
+__all__ = ["register_estimators"]
 
-for learner in (
-    linear.BalancedWinnow,
-    linear.HingeOGD,
-    linear.LLD,
-    linear.LLM,
-    linear.MarginPursuit,
-    linear.Pegasos,
-    linear.Perceptron,
-    linear.Scaler,
-    linear.Winnow,
-):
-    register(learner)
 
-# Its range is part of its memory, and unbounded by default.
-register(linear.AbsoluteOGD, may_be_infinite=["memory"])
+def register_estimators() -> None:
+    """Register them all."""
+    for learner in (
+        linear.BalancedWinnow,
+        linear.HingeOGD,
+        linear.LLD,
+        linear.LLM,
+        linear.MarginPursuit,
+        linear.Pegasos,
+        linear.Perceptron,
+        linear.Scaler,
+        linear.Winnow,
+    ):
+        register(learner)
 
-# A game without snapshots plans the next one for never.
-register(FocusedClassifier, parts=["classifier"], may_be_infinite=["game.schedule.plan"])
-register(FocusedRegressor, parts=["regressor"], may_be_infinite=["game.schedule.plan", "rows.copies"])
+    # Its range is part of its memory, and unbounded by default.
+    register(linear.AbsoluteOGD, may_be_infinite=["memory"])
 
-for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
-    register_value(choice)
+    # A game without snapshots plans the next one for never.
+    register(FocusedClassifier, parts=["classifier"], may_be_infinite=["game.schedule.plan"])
+    register(FocusedRegressor, parts=["regressor"], may_be_infinite=["game.schedule.plan", "rows.copies"])
+
+    for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
+        register_value(choice)

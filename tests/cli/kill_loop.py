@@ -62,11 +62,13 @@ def main() -> None:
         writer.start()
     killed, code, longest = 0, -signal.SIGKILL, 0.2
     directory = Path(plan["words"][plan["words"].index("--checkpoint") + 1])
-    while killed < plan["kills"] and code == -signal.SIGKILL:
+    while killed < plan["kills"] and code in (0, -signal.SIGKILL):
         before = newest(directory)
         code = run_once(plan["words"], generator.uniform(0.0, longest))
         killed += code == -signal.SIGKILL
-        longest *= 1.25 if newest(directory) == before else 0.8 if newest(directory) > before + 2 else 1.0
+        # A run that came to its end is killed all the same when it is started again: that must change nothing.
+        too_long = code == 0 or newest(directory) > before + 2
+        longest *= 0.7 if too_long else 1.25 if newest(directory) == before else 1.0
     if writer is not None:
         writer.join()
     if code in (0, -signal.SIGKILL):
