@@ -113,10 +113,16 @@ class NumberedMapColumn:
         self.indptr = indptr
         self.numbers = numbers
         self.values = values
+        self._columns: NDArray[np.int64] | None = None
 
     def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
         """Yield each new feature with its first row."""
-        places = np.flatnonzero(features.find_numbers(self.numbers) < 0)
+        columns = features.find_numbers(self.numbers)
+        if columns.min(initial=0) >= 0:
+            # All are known, so that `entries` need not look again.
+            self._columns = columns
+            return
+        places = np.flatnonzero(columns < 0)
         places = places[~np.isnan(self.values[places])]
         numbers, first = np.unique(self.numbers[places], return_index=True)
         rows = np.searchsorted(self.indptr, places[first], side="right") - 1
@@ -125,7 +131,7 @@ class NumberedMapColumn:
 
     def entries(self, features: Features) -> Ragged:
         """Return the entries of each row, column -1 where they are null or unknown."""
-        columns = features.find_numbers(self.numbers)
+        columns = features.find_numbers(self.numbers) if self._columns is None else self._columns
         absent = np.isnan(self.values)
         if absent.any():
             columns[absent] = -1
@@ -198,7 +204,7 @@ def read_map(name: Hashable, array: Any) -> MapColumn | NumberedMapColumn:
     if pa.types.is_integer(keys.type):
         numbers = keys.to_numpy(zero_copy_only=False)
         if numbers.min(initial=0) >= 0 and numbers.max(initial=0) < LARGEST_NUMBER:
-            return NumberedMapColumn(offsets - first, numbers, to_floats(items))
+            return NumberedMapColumn(offsets - first, numbers.astype(np.int64), to_floats(items))
     codes, distinct = encode_keys(keys)
     return MapColumn(offsets - first, codes, distinct, to_floats(items))
 
