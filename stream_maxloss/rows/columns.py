@@ -137,9 +137,19 @@ class NumberedMapColumn:
             columns[absent] = -1
         return Ragged(self.indptr, columns, self.values)
 
+    @property
+    def keys(self) -> list[str]:
+        """The distinct names, in the order of their numbers."""
+        return [str(number) for number in np.unique(self.numbers).tolist()]
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """For each entry the place of its name in `keys`."""
+        return np.unique(self.numbers, return_inverse=True)[1]
+
     def numeric_names(self) -> list[Hashable]:
         """Return the features that are numbers: all of them."""
-        return [str(number) for number in np.unique(self.numbers).tolist()]
+        return list(self.keys)
 
 
 def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextColumn | MapColumn | NumberedMapColumn]:
