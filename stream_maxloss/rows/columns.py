@@ -137,6 +137,17 @@ class NumberedMapColumn:
             columns[absent] = -1
         return Ragged(self.indptr, columns, self.values)
 
+    def check_finite(self) -> None:
+        """Raise ValueError for the first infinite value."""
+        infinite = np.isinf(self.values)
+        if infinite.any():
+            place = int(np.argmax(infinite))
+            row = int(np.searchsorted(self.indptr, place, side="right")) - 1
+            raise ValueError(
+                f"feature {str(self.numbers[place])!r} of row {row} must be finite, "
+                f"got {self.values[place].item()!r}; clip it or leave it out"
+            )
+
     @property
     def keys(self) -> list[str]:
         """The distinct names, in the order of their numbers."""

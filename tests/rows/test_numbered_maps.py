@@ -70,3 +70,9 @@ def test_hashed_numbers_land_where_their_text_does() -> None:
 def test_codes_point_at_the_names_of_the_entries() -> None:
     column = read_map("x", maps([{7: 1.0, 3: 2.0}, {}, {3: 4.0}]).column(0))
     assert [column.keys[code] for code in column.codes] == ["7", "3", "3"]
+
+
+def test_an_infinite_entry_is_named_with_its_row() -> None:
+    column = read_map("x", maps([{7: 1.0}, {}, {3: float("-inf")}]).column(0))
+    with pytest.raises(ValueError, match=r"feature '3' of row 2 must be finite, got -inf"):
+        column.check_finite()
