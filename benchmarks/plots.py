@@ -35,9 +35,10 @@ def draw_ratios(found: dict[str, dict[str, Any]], path: Path) -> bool:
         if claim["target"] is not None:
             axes.plot([claim["target"]] * 2, [place - 0.42, place + 0.42], color="#c0392b", linewidth=2)
     axes.set_yticks(range(len(bars)), [label for label, _ in reversed(bars)], fontsize=8)
+    axes.set_ylim(-0.7, len(bars) - 0.3)
     axes.set_xscale("log")
     axes.axvline(1.0, color=MUTED, linewidth=0.8)
-    axes.set_xlabel("peer's time over ours (log scale; red: target; grey bar: target not reached)")
+    axes.set_xlabel("peer's time over ours (red: target; grey: not reached)")
     axes.spines[["top", "right"]].set_visible(False)
     picture.savefig(path, dpi=110)
     plt.close(picture)

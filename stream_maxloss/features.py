@@ -38,8 +38,8 @@ class NumberNames:
             grown[: len(self._columns)] = self._columns
             self._columns = grown
         columns = self._columns[numbers]
-        unknown = np.unique(numbers[columns < 0]).tolist()
-        if unknown:
+        if columns.min(initial=0) < 0:
+            unknown = np.unique(numbers[columns < 0]).tolist()
             self._columns[unknown] = [find(str(number)) for number in unknown]
             columns = self._columns[numbers]
         return columns

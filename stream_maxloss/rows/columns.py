@@ -117,6 +117,7 @@ class NumberedMapColumn:
         self.indptr = indptr
         self.numbers = numbers
         self.values = values
+        self._columns: NDArray[np.int64] | None = None
 
     def entry_names(self) -> list[str]:
         """Return the name of each entry."""
@@ -124,7 +125,12 @@ class NumberedMapColumn:
 
     def arrivals(self, features: Features) -> Iterator[tuple[int, Hashable]]:
         """Yield each new feature with its first row."""
-        places = np.flatnonzero(features.find_numbers(self.numbers) < 0)
+        columns = features.find_numbers(self.numbers)
+        if columns.min(initial=0) >= 0:
+            # All are known, so that `entries` need not look again.
+            self._columns = columns
+            return
+        places = np.flatnonzero(columns < 0)
         places = places[~np.isnan(self.values[places])]
         numbers, first = np.unique(self.numbers[places], return_index=True)
         rows = np.searchsorted(self.indptr, places[first], side="right") - 1
@@ -133,15 +139,36 @@ class NumberedMapColumn:
 
     def entries(self, features: Features) -> Ragged:
         """Return the entries of each row, column -1 where they are null or unknown."""
-        columns = features.find_numbers(self.numbers)
+        columns = features.find_numbers(self.numbers) if self._columns is None else self._columns
         absent = np.isnan(self.values)
         if absent.any():
             columns[absent] = -1
         return Ragged(self.indptr, columns, self.values)
 
+    def check_finite(self) -> None:
+        """Raise ValueError for the first infinite value."""
+        infinite = np.isinf(self.values)
+        if infinite.any():
+            place = int(np.argmax(infinite))
+            row = int(np.searchsorted(self.indptr, place, side="right")) - 1
+            raise ValueError(
+                f"feature {str(self.numbers[place])!r} of row {row} must be finite, "
+                f"got {self.values[place].item()!r}; clip it or leave it out"
+            )
+
+    @property
+    def keys(self) -> list[str]:
+        """The distinct names, in the order of their numbers."""
+        return [str(number) for number in np.unique(self.numbers).tolist()]
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """For each entry the place of its name in `keys`."""
+        return np.unique(self.numbers, return_inverse=True)[1]
+
     def numeric_names(self) -> list[Hashable]:
         """Return the features that are numbers: all of them."""
-        return [str(number) for number in np.unique(self.numbers).tolist()]
+        return list(self.keys)
 
 
 def check_finite(column: MapColumn | NumberedMapColumn) -> None:
@@ -221,7 +248,7 @@ def read_map(name: Hashable, array: Any) -> MapColumn | NumberedMapColumn:
     if pa.types.is_integer(keys.type):
         numbers = keys.to_numpy(zero_copy_only=False)
         if numbers.min(initial=0) >= 0 and numbers.max(initial=0) < LARGEST_NUMBER:
-            return NumberedMapColumn(offsets - first, numbers, to_floats(items))
+            return NumberedMapColumn(offsets - first, numbers.astype(np.int64), to_floats(items))
     codes, distinct = encode_keys(keys)
     return MapColumn(offsets - first, codes, distinct, to_floats(items))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stream_maxloss.features import LARGEST_NUMBER, FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import Perceptron
+from stream_maxloss.rows.columns import read_map
 
 ROWS = st.lists(st.dictionaries(st.integers(0, 40), st.floats(-4, 4), max_size=6), min_size=1, max_size=25)
 
@@ -64,3 +65,14 @@ def test_hashed_numbers_land_where_their_text_does() -> None:
     features = HashedFeatureMap(bits=8)
     numbers = np.arange(100)
     assert features.find_numbers(numbers).tolist() == [features.find(str(n)) for n in range(100)]
+
+
+def test_codes_point_at_the_names_of_the_entries() -> None:
+    column = read_map("x", maps([{7: 1.0, 3: 2.0}, {}, {3: 4.0}]).column(0))
+    assert [column.keys[code] for code in column.codes] == ["7", "3", "3"]
+
+
+def test_an_infinite_entry_is_named_with_its_row() -> None:
+    column = read_map("x", maps([{7: 1.0}, {}, {3: float("-inf")}]).column(0))
+    with pytest.raises(ValueError, match=r"feature '3' of row 2 must be finite, got -inf"):
+        column.check_finite()
