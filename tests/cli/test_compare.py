@@ -61,7 +61,7 @@ def test_the_plot_does_not_change_the_scores(maxloss, stream, tmp_path):
     [
         ([], "--target must name the label's column"),
         (["-t", "atack"], "did you mean 'attack'?"),
-        (["-t", "attack", "--model", "Hinj"], "did you mean"),
+        (["-t", "attack", "--model", "HingeODG"], "did you mean"),
         (["-t", "attack", "--model", "LLD", "--model", "LLD"], "got 'LLD' twice"),
         (["-t", "attack", "--model", "LLD", "--model", "AbsoluteOGD"], "all classifiers or all regressors"),
         (["-t", "attack", "--model", "LLD,bare"], "a setting must be NAME=VALUE"),
@@ -81,3 +81,10 @@ def test_settings_in_a_word():
     settings = parse_model("river.tree:HoeffdingTreeClassifier,focus,window=50,share=0.1,grace_period=20", seed=3)
     assert (settings.name, settings.focus, settings.window) == ("river.tree:HoeffdingTreeClassifier", True, 50)
     assert (settings.share, settings.settings, settings.seed) == (0.1, ("grace_period=20",), 3)
+
+
+def test_regressors_are_compared_by_their_errors(maxloss, stream):
+    words = ["compare", stream, "-t", "ports", "--exclude", "kind", "--limit", 500, "-o", "jsonl"]
+    done = maxloss(*words, "--model", "AbsoluteOGD", "--model", "river.linear_model:LinearRegression,scale")
+    assert done.code == 0, done.err
+    assert all("MAE" in json.loads(line)["metrics"] for line in done.out.splitlines())
