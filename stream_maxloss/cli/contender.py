@@ -51,7 +51,7 @@ class Contender:
         self.name = name
         self.model = model
         scores = make_metrics(metrics, model)
-        self.engine = Engine(model, labels=bool(scores.requires_labels))
+        self.engine = Engine(model, labels=asks_labels(scores))
         self.board = Scoreboard(scores, self.engine.is_classifier, slice_by)
         self.seconds = 0.0
         self.points: list[Point] = []
@@ -102,3 +102,8 @@ class Contender:
 def plain(value: float) -> float | None:
     """Return a number that JSON can express."""
     return value if math.isfinite(value) else None
+
+
+def asks_labels(metrics: Any) -> bool:
+    """Tell whether all metrics want labels rather than probabilities; those of regressors do not say."""
+    return all(getattr(part, "requires_labels", True) for part in metrics)

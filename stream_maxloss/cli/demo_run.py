@@ -73,7 +73,7 @@ def run_demo(rows: int, directory: Path) -> None:
         }
     )
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
-    messages.say("the first run compiles kernels, which can take half a minute; later runs start at once")
+    messages.say("the first run compiles kernels, which takes about a minute; later runs start at once")
     writer = FileWriter(make_connections(rows), path)
     source = open_source(path, follow=True)
     source.open()

@@ -55,7 +55,7 @@ def make_connections(rows: int, seed: int = 0) -> pa.Table:
     >>> table.column_names[-4:]
     ['files_created', 'ssh', 'attack', 'kind']
     >>> table["kind"].to_pylist().count("escalation")
-    31
+    33
 
     """
     generator = np.random.default_rng(seed)
