@@ -44,7 +44,9 @@ class TestBroker:
             time.sleep(0.1)
 
     def producer(self, **settings: object) -> Producer:
-        return Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20, **settings}, logger=client_logger())
+        # Without idempotence a batch that is sent again, as on a slow machine, may land behind later ones.
+        safe = {"bootstrap.servers": self.bootstrap, "linger.ms": 20, "enable.idempotence": True}
+        return Producer({**safe, **settings}, logger=client_logger())
 
     def produce(self, topic: str, values, partition: int = 0, headers=None) -> None:
         """Append values to one partition, in order, and wait until the broker has them."""
