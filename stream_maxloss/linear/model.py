@@ -39,8 +39,6 @@ INFINITY = math.inf
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16
-# Columns up to which eight rows are scored at once, straight from the columns.
-WIDEST_COLUMNAR = 256
 
 
 class LinearModel:
@@ -237,7 +235,7 @@ class LinearModel:
             if not is_safe:
                 self.memory = self.memory.copy()
                 self._forget_row()
-                if numbers is not None and len(targets) == numbers.num_rows and self._reads_columns(numbers):
+                if numbers is not None and len(targets) == numbers.num_rows and is_columnar(self.memory):
                     done = self._run_columns(numbers, targets, weights, scores)
                     stretches = numbers.stretches(done) if done < len(targets) else []
             self._run_stretches(stretches, targets, weights, scores, done)
@@ -247,10 +245,6 @@ class LinearModel:
             self._forget_row()
             raise
         return scores
-
-    def _reads_columns(self, numbers: Numbers) -> bool:
-        """Tell whether columns are best read as they lie; very wide rows are summed faster side by side."""
-        return is_columnar(self.memory) and len(numbers.columns) <= WIDEST_COLUMNAR
 
     def _run_columns(
         self,
