@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from stream_maxloss import linear
 from stream_maxloss.checkpoint.description import register, register_value
+from stream_maxloss.concepts import Elimination, OnlineToPAC
 from stream_maxloss.focus import (
     AdmitAll,
     ClassQuota,
@@ -41,6 +42,9 @@ def register_estimators() -> None:
     # A game without snapshots plans the next one for never.
     register(FocusedClassifier, parts=["classifier"], may_be_infinite=["game.schedule.plan"])
     register(FocusedRegressor, parts=["regressor"], may_be_infinite=["game.schedule.plan", "rows.copies"])
+
+    register(Elimination)
+    register(OnlineToPAC, parts=["model", "hypothesis"])
 
     for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
         register_value(choice)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from stream_maxloss.checkpoint import Content
+from stream_maxloss.cli.certify import describe_certificate, promoted
 from stream_maxloss.cli.checkpoint_argument import open_model, pickled_name, read_content
 from stream_maxloss.cli.messages import Messages
 from stream_maxloss.cli.models import focused_part
@@ -90,6 +91,8 @@ def visible(position: Any) -> Any:
 
 def describe_model(model: Any, count: int) -> dict[str, Any]:
     """Return what a model is, its largest weights, and the state of its focus."""
+    certificate = describe_certificate(model)
+    model = promoted(model)
     focused = focused_part(model)
     last = model._last_step if hasattr(model, "_last_step") else model
     learner = last if focused is None else focused._wrapped_model
@@ -109,6 +112,8 @@ def describe_model(model: Any, count: int) -> dict[str, Any]:
             "intercept": plain(getattr(learner, "intercept", None)),
             "largest": {str(name): float(value) for name, value in largest},
         }
+    if certificate is not None:
+        found["certificate"] = certificate
     if focused is not None:
         found["window"] = focused.describe()
     return found

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stream_maxloss.cli.certify import add_certificate, inner_model
 from stream_maxloss.cli.closest import closest
 
 __all__ = [
@@ -114,6 +115,8 @@ class ModelSettings:
         Of the focus; None for its defaults.
     seed
         Of the focus, and of a factory that takes one.
+    certify
+        `EPSILON[,DELTA]` of the certificate to earn, or None.
 
     """
 
@@ -126,6 +129,7 @@ class ModelSettings:
     share: float | None = None
     scale: bool | None = None
     seed: int = 0
+    certify: str | None = None
 
 
 def build_model(settings: ModelSettings) -> Any:
@@ -158,7 +162,7 @@ def build_model(settings: ModelSettings) -> Any:
         from stream_maxloss.linear import Scaler
 
         model = Scaler() | model
-    return model
+    return add_certificate(model, settings.certify)
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
@@ -294,5 +298,6 @@ def focused_part(model: Any) -> Any | None:
     True
 
     """
+    model = inner_model(model)
     last = model._last_step if hasattr(model, "_last_step") else model
     return last if hasattr(last, "hardest") else None

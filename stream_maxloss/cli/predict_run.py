@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from stream_maxloss.cli.certify import promoted
 from stream_maxloss.cli.closest import listed
 from stream_maxloss.cli.exit_codes import DONE
 from stream_maxloss.cli.messages import Messages
@@ -78,7 +79,8 @@ def run_predict(plan: PredictPlan) -> int:
         raise ValueError(
             f"--slice-by must come with --target, got {plan.slice_by!r}; there is nothing to score without"
         )
-    model, run, content = load_run(plan.checkpoint, plan.allow_pickle)
+    loaded, run, content = load_run(plan.checkpoint, plan.allow_pickle)
+    model = promoted(loaded)
     form = content.values.get("row_form", {})
     features = form.get("features", [])
     columns = Columns(plan.target, None, plan.slice_by, tuple(features))

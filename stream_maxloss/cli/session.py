@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from stream_maxloss.cli.certify import certified_part
 from stream_maxloss.cli.delayed_rows import DelayedRows
 from stream_maxloss.cli.prediction_rows import PredictionRows
 from stream_maxloss.cli.row_feed import BATCH_ROWS, Columns, RowBatch, RowFeed
@@ -119,11 +120,14 @@ class Session:
         self.board = Scoreboard(metrics, label_kind(model) != "number", columns.slice_by, min_support)
         self.engine = Engine(model, labels=self.board.asks_labels)
         self.delayed = DelayedRows(self.engine, self.board, delay) if delay else None
+        self._certifying = certified_part(model) if learn else None
         self._writer: PredictionRows | None = None
 
     @property
     def finished(self) -> bool:
-        """Whether the source is at its end or the limit is reached."""
+        """Whether the source is at its end, the limit is reached, or the model has its certificate."""
+        if self._certifying is not None and self._certifying.ready:
+            return True
         return self.source.exhausted or (self.limit is not None and self.rows >= self.limit)
 
     @property
@@ -159,6 +163,9 @@ class Session:
 
     def _room(self, cut_at: int | None) -> int:
         ends = [(self.rows // BATCH_ROWS + 1) * BATCH_ROWS]
+        if self._certifying is not None:
+            # No sooner can the certificate come, so that the rows end with the one that earns it.
+            ends.append(self.rows + self._certifying.rows_to_go)
         ends += [end for end in (cut_at, self.limit) if end is not None and end > self.rows]
         return min(ends) - self.rows
 

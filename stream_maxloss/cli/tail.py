@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stream_maxloss.cli.certify import CertifyOption
 from stream_maxloss.cli.config import ConfigOption
 from stream_maxloss.cli.metrics_option import MetricOption
 from stream_maxloss.cli.models import (
@@ -63,6 +64,7 @@ def tail(
     share: ShareOption = None,
     scale: ScaleOption = None,
     seed: SeedOption = 0,
+    certify: CertifyOption = None,
     metric: MetricOption = None,
     delay: Annotated[int, typer.Option("--delay", help="Rows until a label is known.", min=0)] = 0,
     limit: Annotated[
@@ -121,7 +123,7 @@ def tail(
     plan = TailPlan(
         source=source,
         columns=columns,
-        model=ModelSettings(model, settings or (), focus, window, replays, slack, share, scale, seed),
+        model=ModelSettings(model, settings or (), focus, window, replays, slack, share, scale, seed, certify),
         positive=positive,
         metrics=tuple(metric or ()),
         delay=delay,

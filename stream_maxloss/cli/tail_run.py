@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_maxloss.checkpoint import take_model
+from stream_maxloss.cli.certify import certificate_line
 from stream_maxloss.cli.closest import listed
 from stream_maxloss.cli.messages import Messages
 from stream_maxloss.cli.metrics_option import make_metrics
@@ -102,6 +103,8 @@ def run_tail(plan: TailPlan) -> int:
             runner = Runner(session, report, flags, report_every, checkpoint_every, store, messages.detail)
             code = runner.run()
             report.finish(runner.measure(), details_of(plan, session))
+    if (line := certificate_line(session.model)) is not None:
+        messages.say(line)
     warn(session, messages)
     return code
 

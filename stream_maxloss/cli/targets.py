@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from stream_maxloss.cli.certify import inner_model
 from stream_maxloss.cli.closest import listed
 from stream_maxloss.errors import DecodeError
 
@@ -22,6 +23,7 @@ def label_kind(model: Any) -> str:
 
     from stream_maxloss.linear.classifier import LinearClassifier
 
+    model = inner_model(model)
     last = model._last_step if hasattr(model, "_last_step") else model
     inner = getattr(last, "classifier", last)
     if isinstance(inner, LinearClassifier):

@@ -15,6 +15,9 @@ from stream_maxloss.concepts.version_space import Label
 
 __all__ = ["Certificate", "OnlineToPAC", "sample_size", "stage_length"]
 
+COUNTERS = ("stage", "stage_rows", "rows")
+"""What a certificate tells of how it was earned."""
+
 
 def stage_length(epsilon: float, delta: float, stage: int) -> int:
     """Return m_i: the rows in a row without a mistake that certify the hypothesis of stage i = 1, 2, ...
@@ -141,6 +144,7 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
         self.model = model
         self.epsilon = epsilon
         self.delta = delta
+        self._hypothesis = model.clone()
         self._stage = 1
         self._run = 0
         self._n_rows = 0
@@ -154,6 +158,11 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
     def certificate(self) -> Certificate | None:
         """The latest hypothesis that survived its stage, or None."""
         return self._certificate
+
+    @property
+    def hypothesis(self) -> base.Classifier:
+        """The certified hypothesis; before there is one, a model that has learned nothing."""
+        return self._hypothesis
 
     @property
     def ready(self) -> bool:
@@ -175,6 +184,11 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
         """Rows seen."""
         return self._n_rows
 
+    @property
+    def rows_to_go(self) -> int:
+        """Rows without a mistake until the current hypothesis is certified; 0 once it is."""
+        return max(0, stage_length(self.epsilon, self.delta, self._stage) - self._run)
+
     def learn_one(self, x: dict[Any, Any], y: Label, **kwargs: Any) -> None:
         """Lengthen the run, or learn from the mistake and begin the next stage."""
         self._n_rows += 1
@@ -185,10 +199,11 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
             return
         self._run += 1
         if self._run == stage_length(self.epsilon, self.delta, self._stage):
-            self._certificate = self._certify(copy.deepcopy(self.model), self._stage, self._run, self._n_rows)
+            self._hypothesis = copy.deepcopy(self.model)
+            self._certificate = self._certify(self._stage, self._run, self._n_rows)
 
-    def _certify(self, hypothesis: base.Classifier, stage: int, stage_rows: int, rows: int) -> Certificate:
-        return Certificate(hypothesis, self.epsilon, self.delta, stage, stage_rows, rows)
+    def _certify(self, stage: int, stage_rows: int, rows: int) -> Certificate:
+        return Certificate(self._hypothesis, self.epsilon, self.delta, stage, stage_rows, rows)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Label | None:
         """Return the label of the current hypothesis, certified or not."""
@@ -199,24 +214,18 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
         return self.model.predict_proba_one(x, **kwargs)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the counters, the model's state under `model.` and the certificate's under `certificate.`."""
-        state = {"stage": self._stage, "run": self._run, "rows": self._n_rows, **_prefixed("model.", self.model)}
+        """Return the counters; the states of `model` and `hypothesis` are their own."""
+        state = {"stage": self._stage, "run": self._run, "rows": self._n_rows}
         if self._certificate is not None:
-            issued = self._certificate
-            state |= {f"certificate.{name}": getattr(issued, name) for name in ("stage", "stage_rows", "rows")}
-            state |= _prefixed("certificate.hypothesis.", issued.hypothesis)
+            state |= {f"certificate.{name}": getattr(self._certificate, name) for name in COUNTERS}
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from `state`, with the same kind of model inside."""
-        self.model.load_state_dict(_unprefixed("model.", state))
+        """Continue from `state`, around a `model` and a `hypothesis` that are what they were."""
         self._stage, self._run, self._n_rows = int(state["stage"]), int(state["run"]), int(state["rows"])
         self._certificate = None
         if "certificate.stage" in state:
-            hypothesis = copy.deepcopy(self.model)
-            hypothesis.load_state_dict(_unprefixed("certificate.hypothesis.", state))
-            counts = [int(state[f"certificate.{name}"]) for name in ("stage", "stage_rows", "rows")]
-            self._certificate = self._certify(hypothesis, *counts)
+            self._certificate = self._certify(*(int(state[f"certificate.{name}"]) for name in COUNTERS))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -225,13 +234,3 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
         # The second is so undemanding that certificates are issued within the checks' 200 rows.
         yield {"model": linear_model.LogisticRegression(), "epsilon": 0.1, "delta": 0.05}
         yield {"model": naive_bayes.GaussianNB(), "epsilon": 0.9, "delta": 0.9}
-
-
-def _prefixed(prefix: str, model: Any) -> dict[str, Any]:
-    if not hasattr(model, "state_dict"):
-        raise TypeError(f"model must have a state_dict() to be saved without pickle, got {model!r}; pickle the wrapper")
-    return {prefix + key: value for key, value in model.state_dict().items()}
-
-
-def _unprefixed(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import linear_model
 
+from stream_maxloss.checkpoint import load, save
 from stream_maxloss.concepts import Consistent, Elimination, Halving, OnlineToPAC, Stump, sample_size, stage_length
 
 RATES = st.floats(0.001, 0.5)
@@ -123,12 +124,13 @@ def test_a_coin_is_not_certified():
 
 
 @pytest.mark.parametrize("cut", [3, 100, -1, None], ids=str)
-def test_continues_from_a_saved_state(cut):
+def test_continues_from_a_checkpoint(cut, tmp_path):
     straight, stream = run_until_ready()
-    halfway, resumed = (OnlineToPAC(Elimination(), 0.05, 0.01) for _ in range(2))
+    halfway = OnlineToPAC(Elimination(), 0.05, 0.01)
     for x, y in stream[:cut]:
         halfway.learn_one(x, y)
-    resumed.load_state_dict(halfway.state_dict())
+    save(tmp_path / "checkpoints", halfway)
+    resumed = load(tmp_path / "checkpoints")
     for x, y in stream[cut:] if cut is not None else []:
         resumed.learn_one(x, y)
     assert resumed.certificate.hypothesis.literals == straight.certificate.hypothesis.literals
@@ -136,9 +138,27 @@ def test_continues_from_a_saved_state(cut):
     assert (resumed.stage, resumed.run, resumed.rows) == (straight.stage, straight.run, straight.rows)
 
 
-def test_a_model_without_a_state_dict_is_refused_not_forgotten():
-    with pytest.raises(TypeError, match=r"model must have a state_dict\(\)"):
-        OnlineToPAC(linear_model.LogisticRegression(), 0.1, 0.1).state_dict()
+def test_a_checkpoint_keeps_the_certified_hypothesis_apart_from_the_one_that_learns_on(tmp_path):
+    model, _ = run_until_ready()
+    certified = model.hypothesis.literals
+    model.learn_one({"a": True, "d": True}, False)
+    assert model.model.literals != certified
+    save(tmp_path / "checkpoints", model)
+    resumed = load(tmp_path / "checkpoints")
+    assert resumed.certificate.hypothesis.literals == certified
+    assert resumed.model.literals == model.model.literals
+
+
+def test_counts_the_rows_that_are_left_without_a_mistake():
+    model = OnlineToPAC(Elimination(), 0.05, 0.01)
+    assert model.rows_to_go == stage_length(0.05, 0.01, 1)
+    ready, stream = run_until_ready()
+    assert ready.rows_to_go == 0
+    left = 0
+    for x, y in stream:
+        left = model.rows_to_go
+        model.learn_one(x, y)
+    assert left == 1
 
 
 @pytest.mark.parametrize("parameters", [{"epsilon": 0.0}, {"epsilon": 1.0}, {"delta": 0.0}, {"delta": 1.5}])
