@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river.optim.losses import BinaryLoss
 
+from stream_maxloss.labels import sign_of, signs_of
+
 __all__ = ["LogisticDifference"]
 
 # Past this, exp(-mu) leaves the normal floats, and the loss is the logistic one for every score met in practice.
@@ -73,17 +75,17 @@ class LogisticDifference(BinaryLoss):
     def __call__(self, y_true: Any, y_pred: Any) -> Any:
         """Return the loss at the score `y_pred`, between 0 and `mu`."""
         if isinstance(y_true, np.ndarray) or isinstance(y_pred, np.ndarray):
-            return self._loss_many(_signs(y_true) * y_pred)
-        return self._loss_one(_sign(y_true) * y_pred)
+            return self._loss_many(_signs_like(y_true) * y_pred)
+        return self._loss_one(sign_of(y_true) * y_pred)
 
     def gradient(self, y_true: Any, y_pred: Any) -> Any:
         """Return the derivative of the loss in the score `y_pred`."""
         jump = -math.expm1(-self.mu)  # 1 - e^-mu
         if isinstance(y_true, np.ndarray) or isinstance(y_pred, np.ndarray):
-            signs = _signs(y_true)
+            signs = _signs_like(y_true)
             margins = signs * y_pred
             return -signs * (_logistic_many(-margins) * _logistic_many(margins + self.mu) * jump)
-        sign = _sign(y_true)
+        sign = sign_of(y_true)
         margin = sign * y_pred
         return -sign * (_logistic_one(-margin) * _logistic_one(margin + self.mu) * jump)
 
@@ -115,21 +117,9 @@ class LogisticDifference(BinaryLoss):
         return np.log1p(ratio)
 
 
-def _sign(label: Any) -> float:
-    if label == 1:
-        return 1.0
-    if label in (0, -1):
-        return -1.0
-    raise ValueError(f"label must be a bool, 0/1 or -1/+1, got {label!r}; map other labels to True and False first")
-
-
-def _signs(labels: Any) -> NDArray[np.float64]:
+def _signs_like(labels: Any) -> NDArray[np.float64]:
     labels = np.asarray(labels)
-    positive = labels == 1
-    known = positive | (labels == 0) | (labels == -1)
-    if not np.all(known):
-        _sign(labels[~known].flat[0].item())
-    return np.where(positive, 1.0, -1.0)
+    return signs_of(labels).reshape(labels.shape)
 
 
 def _logistic_one(score: float) -> float:

@@ -88,7 +88,7 @@ def test_minus_one_is_the_negative_label_like_zero_and_false() -> None:
 
 @pytest.mark.parametrize("label", [2, "spam", 0.5, np.array([0, 1, 3])], ids=str)
 def test_other_labels_are_refused(label: object) -> None:
-    with pytest.raises(ValueError, match="label must be a bool, 0/1 or -1"):
+    with pytest.raises(ValueError, match="must be a bool, 0/1 or -1"):
         LogisticDifference()(label, np.zeros(3) if isinstance(label, np.ndarray) else 0.0)
 
 

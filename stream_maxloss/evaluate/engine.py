@@ -83,7 +83,9 @@ class Engine:
         if self.is_native and self.is_classifier:
             answer = self.model.predict_proba_many(X)
             positive = as_array(answer[True] if hasattr(answer, "iloc") else answer["True"])
-            return Scored(labels if y is None else signs_of(y) > 0.0, positive >= 0.5, positive)
+            # Not by the probability: it rounds to one half before the score is 0.
+            guesses = as_array(self.model.predict_many(X)).astype(np.bool_)
+            return Scored(labels if y is None else signs_of(y) > 0.0, guesses, positive)
         return Scored(labels, None, None, [self._ask(x) for x in frame_to_dicts(X)])
 
     def _from_scores(self, scores: NDArray[np.float64], y: Any) -> Scored:

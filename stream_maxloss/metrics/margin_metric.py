@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from river.metrics.base import ClassificationMetric
 
-from stream_maxloss.metrics.binary import are_positive, is_positive
+from stream_maxloss.labels import sign_of, signs_of
 
 __all__ = ["MarginMetric", "checked_margin", "checked_margins", "checked_scale", "margin_of", "margins_of"]
 
@@ -39,14 +39,14 @@ def margin_of(y_true: Any, y_pred: Any) -> float:
     clamped = min(max(probability, LEAST_PROBABILITY), 1.0 - LEAST_PROBABILITY)
     # numpy's logarithm, for the bits of `margins_of`: that of math may differ in the last one.
     score = float(np.log(clamped / (1.0 - clamped)))
-    return score if is_positive(y_true) else -score
+    return sign_of(y_true) * score
 
 
 def margins_of(y_true: NDArray[Any], proba_true: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the margins of a batch of rows from the probabilities of the positive label."""
     clamped = np.clip(proba_true, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     scores = np.log(clamped / (1.0 - clamped))
-    return np.where(are_positive(y_true), scores, -scores)
+    return signs_of(y_true) * scores
 
 
 class MarginMetric(ClassificationMetric):

@@ -10,7 +10,7 @@ import pytest
 from river import linear_model
 
 from stream_maxloss.evaluate import Engine
-from stream_maxloss.linear import LLD, AbsoluteOGD, Perceptron, Scaler
+from stream_maxloss.linear import LLD, AbsoluteOGD, HingeOGD, Perceptron, Scaler
 
 TABLE = pa.table({"a": [1.0, -2.0, 0.5, -1.0]})
 LABELS = np.array([True, False, True, False])
@@ -61,3 +61,12 @@ def test_a_regressor_answers_clipped_values() -> None:
     scored = Engine(AbsoluteOGD(lr=100.0, low=-1.0, high=1.0)).learn(pd.DataFrame({"a": [1.0, 1.0]}), [5.0, 5.0])
     assert scored.y_pred is not None
     assert scored.y_pred.tolist() == [0.0, 1.0]
+
+
+def test_a_score_just_below_zero_is_negative_though_its_probability_rounds_to_one_half() -> None:
+    model = HingeOGD(lr=1e-18, schedule="constant", intercept=False)
+    model.learn_one({"x": 1.0}, False)
+    scored = Engine(model).predict(pa.table({"x": [1.0]}), [False])
+    assert scored.probabilities is not None
+    assert scored.probabilities.tolist() == [0.5]
+    assert scored.y_pred.tolist() == [False] == [model.predict_one({"x": 1.0})]

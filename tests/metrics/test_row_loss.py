@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from river import linear_model
 
 from stream_maxloss.metrics import AbsoluteLoss, ProbabilityLoss, ZeroOneLoss
-from stream_maxloss.metrics.binary import are_positive, is_positive
 
 probabilities = st.lists(st.tuples(st.booleans(), st.floats(0.0, 1.0)), min_size=1, max_size=20)
 
@@ -81,8 +80,8 @@ def test_missing_columns_are_named() -> None:
 
 def test_labels_that_are_not_binary_are_named() -> None:
     with pytest.raises(ValueError, match="got 7"):
-        is_positive(7)
+        ProbabilityLoss()(7, 0.5)
     with pytest.raises(ValueError, match="got 7"):
-        are_positive(np.array([1, 0, 7]))
+        ProbabilityLoss().many(np.array([1, 0, 7]), None, np.full(3, 0.5))
     with pytest.raises(ValueError, match="got 'spam'"):
-        are_positive(np.array(["spam"]))
+        ProbabilityLoss().many(np.array(["spam"]), None, np.full(1, 0.5))
