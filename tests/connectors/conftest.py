@@ -17,6 +17,9 @@ def load_neighbour(name: str):
     return sys.modules[name]
 
 
+load_neighbour("followed_files")  # so that the tests beside it can import it by name
+
+
 @pytest.fixture
 def mock_kafka():
     """A broker of librdkafka's inside this process, driven through its C interface."""

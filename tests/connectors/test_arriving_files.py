@@ -1,39 +1,13 @@
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from followed_files import drain, follow, numbers, reopen
 
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.arriving_files import UnfinishedFileWarning
 from stream_maxloss_connectors.follow import FollowedSource
-
-
-def drain(source):
-    rows = []
-    while (batch := source.next_batch(1000, 0.0)) is not None:
-        rows += batch.records.to_pylist()
-    return rows
-
-
-def numbers(source):
-    return [int(row["n"]) for row in drain(source)]
-
-
-def follow(path, **options):
-    source = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    source.open()
-    return source
-
-
-def reopen(source, path, **options):
-    position = json.loads(json.dumps(source.position()))
-    source.close()
-    again = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    again.open(position)
-    return again
 
 
 def write_parquet(path, *values):

@@ -10,46 +10,13 @@ import time
 
 import pyarrow as pa
 import pytest
+from followed_files import append, drain, follow, lines, numbers, reopen
 
 from stream_maxloss.errors import DecodeError, GapError, SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.contract import check_source
 from stream_maxloss_connectors.follow import FollowedSource
 from stream_maxloss_connectors.open import open_source
-
-
-def lines(*numbers):
-    return b"".join(b'{"n": %d}\n' % n for n in numbers)
-
-
-def append(path, data):
-    with path.open("ab") as file:
-        file.write(data)
-
-
-def drain(source):
-    rows = []
-    while (batch := source.next_batch(1000, 0.0)) is not None:
-        rows += batch.records.to_pylist()
-    return rows
-
-
-def numbers(source):
-    return [int(row["n"]) for row in drain(source)]
-
-
-def follow(path, **options):
-    source = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    source.open()
-    return source
-
-
-def reopen(source, path, **options):
-    position = json.loads(json.dumps(source.position()))
-    source.close()
-    again = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    again.open(position)
-    return again
 
 
 def test_missing_file_is_waited_for(tmp_path):

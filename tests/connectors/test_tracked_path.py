@@ -5,45 +5,12 @@ import os
 import shutil
 
 import pytest
+from followed_files import append, drain, follow, lines, numbers, reopen
 
 from stream_maxloss.errors import GapError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.follow import FollowedSource
 from stream_maxloss_connectors.tracked_path import FileChangedWarning
-
-
-def lines(*numbers):
-    return b"".join(b'{"n": %d}\n' % n for n in numbers)
-
-
-def append(path, data):
-    with path.open("ab") as file:
-        file.write(data)
-
-
-def drain(source):
-    rows = []
-    while (batch := source.next_batch(1000, 0.0)) is not None:
-        rows += batch.records.to_pylist()
-    return rows
-
-
-def numbers(source):
-    return [int(row["n"]) for row in drain(source)]
-
-
-def follow(path, **options):
-    source = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    source.open()
-    return source
-
-
-def reopen(source, path, **options):
-    position = json.loads(json.dumps(source.position()))
-    source.close()
-    again = FollowedSource(path, **{"rotate_wait": 0.0, **options})
-    again.open(position)
-    return again
 
 
 def test_renamed_file_is_drained_before_the_new_one(tmp_path):
