@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +72,24 @@ class LocalBroker:
         Port to listen on; 0 takes a free one.
     auto_create_topics
         Let producers create topics by writing to them. Off by default, so that a misspelt topic is an error.
+    settings
+        Further lines of `server.properties`; they win over the ones written here.
 
     """
 
-    def __init__(self, jars: Path, port: int = 0, auto_create_topics: bool = False) -> None:
+    def __init__(
+        self,
+        jars: Path,
+        port: int = 0,
+        auto_create_topics: bool = False,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.jars = jars
         self.port = port or _free_port()
         self.auto_create_topics = auto_create_topics
+        self.settings = dict(settings or {})
         self.folder = Path(tempfile.mkdtemp(prefix="stream-maxloss-kafka-"))
-        self._controller = _free_port()
+        self.controller_port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._formatted = False
         atexit.register(self.close)
@@ -151,10 +161,11 @@ class LocalBroker:
         (self.folder / "log4j2.properties").write_text(_LOG4J)
         settings = _PROPERTIES.format(
             port=self.port,
-            controller=self._controller,
+            controller=self.controller_port,
             data=self.folder / "data",
             create=str(self.auto_create_topics).lower(),
         )
+        settings += "".join(f"{name}={value}\n" for name, value in self.settings.items())
         (self.folder / "server.properties").write_text(settings)
         identity = base64.urlsafe_b64encode(os.urandom(16)).decode("ascii").rstrip("=")
         # An identity may not begin with a hyphen: the tool would take it for an option.

@@ -82,16 +82,21 @@ def find_broker():
         yield broker
         broker.clean()
         return
-    cache = None if os.environ.get("STREAM_MAXLOSS_CACHE") else PROJECT / ".cache"
-    with start_broker(fetch_kafka(cache)) as local:
+    with start_broker(fetch_jars()) as local:
         yield TestBroker(local.bootstrap, local)
 
 
+def fetch_jars() -> Path:
+    """Return the folder of the server's jars, downloaded once."""
+    return fetch_kafka(None if os.environ.get("STREAM_MAXLOSS_CACHE") else PROJECT / ".cache")
+
+
 @contextmanager
-def start_broker(jars: Path):
+def start_broker(jars: Path, prepare=lambda local: None):
     """Start a node; once more on other ports if another process took ours in the meantime."""
     for attempt in (1, 2, 3):
         local = LocalBroker(jars)
+        prepare(local)
         try:
             local.start()
             break
