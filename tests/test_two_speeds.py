@@ -55,6 +55,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "Scaler | Pegasos-averaged": lambda: Scaler() | Pegasos(averaged=True),
     "Scaler | LLD-hashed": lambda: Scaler() | LLD(hash_bits=3),
     "Scaler | AbsoluteOGD": lambda: Scaler() | AbsoluteOGD(),
+    "Scaler-clipped | Perceptron": lambda: Scaler(clip=1.0) | Perceptron(),
 }
 TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMAS: dict[str, pa.Schema] = {

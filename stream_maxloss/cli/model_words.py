@@ -32,7 +32,8 @@ def parse_model(text: str, seed: int = 0) -> ModelSettings:
     ----------
     text
         A learner or `module:factory`, then any of `focus`, `no-focus`, `scale`, `no-scale`, `window=`, `replays=`,
-        `slack=`, `share=`, `seed=`, and parameters of the learner (`lr=0.5`) or the focus (`focus.gamma=0.3`).
+        `slack=`, `share=`, `seed=`, and parameters of the learner (`lr=0.5`), the focus (`focus.gamma=0.3`) or the
+        scaler (`scale.clip=5`).
     seed
         Where the text names none.
 

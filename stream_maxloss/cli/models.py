@@ -60,7 +60,8 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the learner (lr=0.5), or of the focus (focus.gamma=0.3). May be repeated.",
+        help="A parameter of the learner (lr=0.5), of the focus (focus.gamma=0.3) or of the scaler (scale.clip=5). May "
+        "be repeated.",
     ),
 ]
 FocusOption = Annotated[
@@ -149,7 +150,8 @@ def build_model(settings: ModelSettings) -> Any:
     """
     given = parse_settings(settings.settings)
     focusing = {name[6:]: value for name, value in given.items() if name.startswith("focus.")}
-    params = {name: value for name, value in given.items() if not name.startswith("focus.")}
+    scaling = {name[6:]: value for name, value in given.items() if name.startswith("scale.")}
+    params = {name: value for name, value in given.items() if not name.startswith(("focus.", "scale."))}
     ours = ":" not in settings.name
     model = build_learner(settings.name, params) if ours else build_foreign(settings.name, params, settings.seed)
     wants_focus = ours if settings.focus is None else settings.focus
@@ -159,9 +161,9 @@ def build_model(settings: ModelSettings) -> Any:
         refuse_focus_settings(settings, focusing)
     wants_scale = ours and type(model).__name__ not in UNSCALED and not is_unscaled(model)
     if wants_scale if settings.scale is None else settings.scale:
-        from stream_maxloss.linear import Scaler
-
-        model = Scaler() | model
+        model = add_scaler(model, scaling)
+    elif scaling:
+        raise ValueError(f"--set scale.{next(iter(scaling))} must come with the scaler; add --scale")
     return add_certificate(model, settings.certify)
 
 
@@ -270,6 +272,17 @@ def add_focus(model: Any, settings: ModelSettings, params: Mapping[str, Any]) ->
         if param not in known:
             raise ValueError(f"--set focus.{param}: the focus has no such parameter; {closest(param, known)}")
     return wrapper(model, **{"seed": settings.seed, **given, **params})
+
+
+def add_scaler(model: Any, params: Mapping[str, Any]) -> Any:
+    """Put a scaler before a model."""
+    from stream_maxloss.linear import Scaler
+
+    known = list(inspect.signature(Scaler).parameters)
+    for param in params:
+        if param not in known:
+            raise ValueError(f"--set scale.{param}: the scaler has no such parameter; {closest(param, known)}")
+    return Scaler(**params) | model
 
 
 def refuse_focus_settings(settings: ModelSettings, params: Mapping[str, Any]) -> None:

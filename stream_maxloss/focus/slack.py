@@ -121,10 +121,16 @@ def _rebase_l1(book: Floats, values: Floats, where: Places) -> None:
 def _step_l2(book: Floats, values: Floats, slot: int) -> None:
     before = slack_of(book, values, slot)
     raised = before + book[STEP]
-    norm = book[SPENT] - before * before + raised * raised
-    shrink = math.sqrt(book[BUDGET] / norm) if norm > book[BUDGET] else 1.0
-    own = min(1.0, raised * shrink)
-    book[SPENT] = max(0.0, (book[SPENT] - before * before) * shrink * shrink) + own * own
+    others = max(0.0, book[SPENT] - before * before)
+    # The nearest point of box and ball is min(1, s z) with one factor s for all (Karush-Kuhn-Tucker). Only the row
+    # that was raised can lie above one, so s solves s^2 others + min(1, s raised)^2 = K.
+    own, shrink = min(1.0, raised), 1.0
+    if others + own * own > book[BUDGET]:
+        shrink = math.sqrt(book[BUDGET] / (others + raised * raised))
+        own = raised * shrink
+        if own > 1.0:
+            own, shrink = 1.0, math.sqrt((book[BUDGET] - 1.0) / others)
+    book[SPENT] = others * shrink * shrink + own * own
     book[OFFSET] *= shrink
     values[slot] = own / book[OFFSET]
     if book[OFFSET] < SMALLEST_FACTOR:
@@ -194,8 +200,8 @@ class Slack:
 
     Shalev-Shwartz and Wexler (2016, section 4.2) give each row a slack xi_i in [0, 1] and let the game see
     loss_i - xi_i. The learner's side moves xi by a gradient step, which is xi_i += step for the row drawn, and
-    projects onto sum(xi) <= K (L1, exactly, after Duchi et al. 2008) or sum(xi^2) <= K (L2, a scaling). A row that
-    is drawn again and again and stays wrong thus spends slack until it no longer rules the game.
+    projects onto sum(xi) <= K (L1, after Duchi et al. 2008) or sum(xi^2) <= K (L2, a scaling), both exactly and within
+    [0, 1]. A row that is drawn again and again and stays wrong thus spends slack until it no longer rules the game.
 
     Parameters
     ----------
@@ -209,9 +215,7 @@ class Slack:
 
     Notes
     -----
-    L1 costs O(log n) a replay, amortised, and 16 bytes a slot; L2 costs O(1) and 8 bytes. Under L2 the row drawn is
-    also capped at 1, after the scaling: the result lies in both sets, though it is not the nearest point of their
-    intersection.
+    L1 costs O(log n) a replay, amortised, and 16 bytes a slot; L2 costs O(1) and 8 bytes.
 
     References
     ----------

@@ -67,6 +67,7 @@ def scale_rows_of(scaler: Scaler, model: LinearModel, rows: Rows) -> NDArray[np.
         rows.columns,
         rows.values.reshape(-1),
         shown.reshape(-1),
+        scaler._limit,
     )
     return shown
 
@@ -94,6 +95,7 @@ def run_stretch(
         targets,
         weights,
         scores,
+        scaler._limit,
     )
     if row >= 0:
         raise refuse_scaled_row(scaler, model, rows, row, status, first)
@@ -108,7 +110,7 @@ def refuse_scaled_row(scaler: Scaler, model: LinearModel, rows: Rows, row: int, 
         sources = scaled_columns(scaler, model)[columns]
         numeric = sources >= 0
         part = values[numeric].reshape(1, -1)
-        scale_rows(scaler._statistics, sources[numeric], part)
+        scale_rows(scaler._statistics, sources[numeric], part, scaler._limit)
         values[numeric] = part[0]
     column, value = find_fault(columns, values, status)
     return refuse_value(status, feature_name(model.features, column), value, f" of row {first + row}")

@@ -33,13 +33,13 @@ def observe(statistics: Floats, column: int, value: float) -> None:
 
 
 @compiled
-def scale(statistics: Floats, column: int, value: float) -> float:
-    """Return (value - mean) / standard deviation, and 0 where there is no deviation to divide by."""
+def scale(statistics: Floats, column: int, value: float, clip: float) -> float:
+    """Return (value - mean) / standard deviation, kept in [-clip, clip]; 0 where there is no deviation."""
     if statistics[COUNT, column] == 0.0:
         return 0.0
     variance = statistics[SPREAD, column] / statistics[COUNT, column]
     if variance > 0.0:
-        return (value - statistics[MEAN, column]) / math.sqrt(variance)
+        return min(max((value - statistics[MEAN, column]) / math.sqrt(variance), -clip), clip)
     return 0.0
 
 
@@ -58,17 +58,17 @@ def observe_rows(statistics: Floats, columns: Integers, X: Floats) -> int:
 
 
 @compiled
-def scale_rows(statistics: Floats, columns: Integers, X: Floats) -> None:
+def scale_rows(statistics: Floats, columns: Integers, X: Floats, clip: float) -> None:
     """Scale each row of a matrix in place; column -1 is one that was never observed."""
     for i in range(X.shape[0]):
         for k in range(columns.shape[0]):
             if not np.isnan(X[i, k]):
-                X[i, k] = scale(statistics, columns[k], X[i, k]) if columns[k] >= 0 else 0.0
+                X[i, k] = scale(statistics, columns[k], X[i, k], clip) if columns[k] >= 0 else 0.0
 
 
 @compiled
 def scale_stretch(
-    statistics: Floats, scaled: Integers, indptr: Integers, columns: Integers, data: Floats, shown: Floats
+    statistics: Floats, scaled: Integers, indptr: Integers, columns: Integers, data: Floats, shown: Floats, clip: float
 ) -> None:
     """Per row: scale into `shown` with the statistics before it, take it into account, and scale it anew in place.
 
@@ -85,9 +85,9 @@ def scale_stretch(
             value = data[k]
             shown[k] = value
             if source >= 0 and not np.isnan(value):
-                shown[k] = scale(statistics, source, value)
+                shown[k] = scale(statistics, source, value, clip)
                 observe(statistics, source, value)
-                data[k] = scale(statistics, source, value)
+                data[k] = scale(statistics, source, value, clip)
 
 
 @compiled
@@ -101,6 +101,7 @@ def run_scaled(
     targets: Floats,
     weights: Floats,
     scores: Floats,
+    clip: float,
 ) -> tuple[int, int]:
     """Per row: scale and score with the statistics before it, take it into account, scale it anew and learn it.
 
@@ -124,7 +125,7 @@ def run_scaled(
                 column = columns[k - first] if every else columns[k]
                 places[length] = column
                 source = scaled[column]
-                buffer[length] = data[k] if source < 0 else scale(statistics, source, data[k])
+                buffer[length] = data[k] if source < 0 else scale(statistics, source, data[k], clip)
                 length += 1
         scores[i] = score_sparse(h, v, u, places, 0, buffer, 0, length)
         length = 0
@@ -133,7 +134,7 @@ def run_scaled(
                 source = scaled[places[length]]
                 if source >= 0:
                     observe(statistics, source, data[k])
-                    buffer[length] = scale(statistics, source, data[k])
+                    buffer[length] = scale(statistics, source, data[k], clip)
                 length += 1
         status = learn_sparse(memory, h, v, u, places, 0, buffer, 0, length, targets[i], weights[i])
         if status != 0:

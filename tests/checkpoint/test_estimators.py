@@ -16,6 +16,7 @@ MODELS = {
     "bare": lambda: linear.HingeOGD(averaged=True),
     "adaptive": lambda: linear.MarginPursuit(),
     "scaled": lambda: linear.Scaler() | linear.LLD(),
+    "clipped": lambda: linear.Scaler(clip=1.5) | linear.LLD(),
     "focused": lambda: FocusedClassifier(linear.Pegasos(), window=60, replays=3, seed=5),
     "scaled and focused": lambda: linear.Scaler() | FocusedClassifier(linear.HingeOGD(), window=60, replays=3, seed=5),
     "forgiving": lambda: FocusedClassifier(

@@ -410,13 +410,13 @@ def test_a_function_as_loss_takes_the_slow_way():
     assert focused._native is None
 
 
-@pytest.mark.parametrize("output", ["last", "average"])
-def test_a_scaler_before_it_gives_the_pipeline_s_scores_at_both_speeds(output):
+@pytest.mark.parametrize(("output", "clip"), [("last", None), ("average", None), ("last", 0.8)])
+def test_a_scaler_before_it_gives_the_pipeline_s_scores_at_both_speeds(output, clip):
     frame, labels = numbers(rows=700)
     text = frame.assign(kind=np.random.default_rng(6).choice(["a", "b"], size=len(frame)))
     for data in (frame, text, sparse_numbers(rows=400)[0]):
         settings = SETTINGS | {"output": output, "snapshots": 3}
-        one, many = (Scaler() | FocusedClassifier(HingeOGD(), **settings) for _ in range(2))
+        one, many = (Scaler(clip) | FocusedClassifier(HingeOGD(), **settings) for _ in range(2))
         expected = []
         for x, y in zip(as_dicts(data), labels[: len(data)], strict=True):
             expected.append(one.predict_proba_one(x)[True])

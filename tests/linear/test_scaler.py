@@ -77,3 +77,29 @@ def test_many_features_make_room() -> None:
     scaler = Scaler()
     scaler.learn_one({f"f{j}": float(j) for j in range(100)})
     assert scaler.means["f99"] == 99.0
+
+
+def test_clipped_values_are_those_of_numpy_and_the_statistics_do_not_know_of_it() -> None:
+    values = np.concatenate([np.random.default_rng(1).normal(size=200), [90.0, -70.0]])
+    plain, clipped = Scaler(), Scaler(clip=1.5)
+    for scaler in (plain, clipped):
+        scaler.learn_many(pa.table({"a": values}))
+    assert clipped.means == plain.means
+    assert clipped.variances == plain.variances
+    expected = np.clip((values - values.mean()) / values.std(), -1.5, 1.5)
+    assert (np.abs(expected) == 1.5).any(), "or nothing is clipped here"
+    assert clipped.transform_many(pa.table({"a": values}))["a"].to_pylist() == pytest.approx(expected.tolist())
+    assert [clipped.transform_one({"a": a})["a"] for a in values.tolist()] == pytest.approx(expected.tolist())
+
+
+def test_maps_are_clipped_as_rows() -> None:
+    scaler = Scaler(clip=0.5)
+    scaler.learn_many(pa.table({"m": pa.array([[("k", 1.0)], [("k", 3.0), ("l", 2.0)]], KIND)}))
+    answer = scaler.transform_many(pa.table({"m": pa.array([[("k", 1.0)], [("k", 2.0), ("k2", 9.0)]], KIND)}))
+    assert answer["m"].to_pylist() == [[("k", -0.5)], [("k", 0.0), ("k2", 0.0)]]
+
+
+@pytest.mark.parametrize("clip", [0.0, -1.0, np.nan, np.inf, "5"])
+def test_a_bound_that_bounds_nothing_is_refused(clip: Any) -> None:
+    with pytest.raises(ValueError, match="clip must be positive, got .*; 5 is usual; leave it None for no bound"):
+        Scaler(clip=clip)
