@@ -138,7 +138,40 @@ class Focused(base.Wrapper):
         if slot >= 0:
             self._rows.put(slot, x, y, kwargs)
         if self._game.replays and self._game.size:
-            self._replay()
+            self._replay(self._game.replays)
+
+    def replay(self, rounds: int) -> None:
+        """Play rounds on the rows of the window as they are, without a new one: for idle time, or a fixed sample.
+
+        With `replays=0` and a window that holds a whole sample this is the batch algorithm of Shalev-Shwartz and
+        Wexler (2016, section 2.3): learn the sample once, then replay T rounds. Over our own learners the rounds run
+        inside one kernel.
+
+        Parameters
+        ----------
+        rounds
+            How many rows to replay, each drawn anew; an empty window plays none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from stream_maxloss.focus import FocusedClassifier
+        >>> from stream_maxloss.linear import Perceptron
+        >>> frame = pd.DataFrame({"a": [0.01] * 100, "b": [1.0] * 99 + [-0.02]})
+        >>> focused = FocusedClassifier(Perceptron(intercept=False), window=100, replays=0, seed=1)
+        >>> focused.learn_many(frame, [True] * 100)
+        >>> int(focused.predict_many(frame).sum())
+        99
+        >>> focused.replay(1000)
+        >>> int(focused.predict_many(frame).sum())
+        100
+
+        """
+        check_count("rounds", rounds, 0, "it is the number of rows to replay")
+        if self._native is not None:
+            self._native.replay(int(rounds))
+        elif rounds and self._game.size:
+            self._replay(int(rounds))
 
     def learn_many(self, X: Any, y: Any, **kwargs: Any) -> None:
         """Learn the rows of a frame one after the other, just as `learn_one` would; `w` may be one for each row."""
@@ -174,14 +207,14 @@ class Focused(base.Wrapper):
         targets = self._targets_of(y)
         return self._native.learn_frame(X, targets, row_weights(w, len(targets)), scaler)
 
-    def _replay(self) -> None:
+    def _replay(self, rounds: int) -> None:
         game = self._game
         player, slack, schedule = game.player, game.slack, game.schedule
         nodes, starts, state, generator = player.tree.nodes, player.tree.starts, player.game, player.generator
         replayed, rows, learn, loss_of = game.replayed, self._rows.rows, self._wrapped_model.learn_one, self._loss_of
         keeps, forgives = schedule.plan[0] > 0, slack.active
         slot, probability = player_draw(nodes, starts, state, generator)
-        for left in range(game.replays - 1, -1, -1):
+        for left in range(rounds - 1, -1, -1):
             x, y, keywords, shared = rows[slot]
             if keeps:
                 self._keep(schedule.place())

@@ -15,6 +15,7 @@ import pytest
 from river import base, compose, feature_extraction, linear_model, multiclass, naive_bayes, preprocessing, tree
 
 from stream_maxloss.focus import ClassQuota, FocusedClassifier, FocusedRegressor, Slack
+from stream_maxloss.linear import HingeOGD
 from stream_maxloss.random import make_generator, next_below, next_uniform
 
 
@@ -363,3 +364,31 @@ def test_uniform_replay_is_gamma_one():
     for x, y in stream(50):
         focused.learn_one(x, y)
     assert [row.probability for row in focused.hardest(50)] == pytest.approx([0.02] * 50)
+
+
+@pytest.mark.parametrize("learner", [linear_model.LogisticRegression(), HingeOGD()], ids=["foreign", "ours"])
+class TestReplay:
+    def test_an_empty_window_replays_nothing(self, learner):
+        focused = FocusedClassifier(learner.clone(), window=10)
+        focused.replay(100)
+        assert focused.describe()["replays"] == 0
+
+    def test_no_rounds_change_nothing(self, learner):
+        focused = FocusedClassifier(learner.clone(), window=10, replays=0)
+        focused.learn_one({"a": 1.0}, True)
+        before = dict(focused.classifier.weights)
+        focused.replay(0)
+        assert dict(focused.classifier.weights) == before
+        assert focused.describe()["replays"] == 0
+
+    @pytest.mark.parametrize(
+        ("rounds", "error", "message"),
+        [
+            (-1, ValueError, "rounds must be at least 0, got -1"),
+            (1.5, TypeError, "rounds must be an integer, got 1.5"),
+            (True, TypeError, "rounds must be an integer, got True"),
+        ],
+    )
+    def test_bad_rounds_are_refused(self, learner, rounds, error, message):
+        with pytest.raises(error, match=message):
+            FocusedClassifier(learner.clone(), window=10).replay(rounds)

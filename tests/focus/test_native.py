@@ -26,7 +26,7 @@ from stream_maxloss.linear import (
     Scaler,
     Winnow,
 )
-from stream_maxloss.linear.memory import HEADER
+from stream_maxloss.linear.memory import HEADER, vector_v
 from stream_maxloss.linear.rules import game_loss
 
 SETTINGS = {"window": 40, "replays": 4, "seed": 7}
@@ -120,6 +120,44 @@ def run_both(reference, make, frame, labels, weights=None, batch=37):
     assert_same_game(reference, one)
     assert_same_game(reference, many)
     return one, many
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_replays_without_arrivals_play_the_same_game_at_both_speeds(name):
+    frame, labels = numbers()
+    settings = SETTINGS | {"replays": 2, "loss": "zero-one"}
+    at_once, one_by_one, plain = (FocusedClassifier(LEARNERS[name].clone(), **settings) for _ in range(3))
+    plain._native = None  # the way of foreign classifiers
+    for model in (at_once, one_by_one, plain):
+        for x, y in zip(as_dicts(frame[:60]), labels[:60], strict=True):
+            model.learn_one(x, y)
+    at_once.replay(50)
+    plain.replay(50)
+    for _ in range(50):
+        one_by_one.replay(1)
+    # Arrivals go on with the replays that they had.
+    for model in (at_once, one_by_one, plain):
+        for x, y in zip(as_dicts(frame[60:80]), labels[60:80], strict=True):
+            model.learn_one(x, y)
+    for model in (at_once, one_by_one, plain):
+        assert model.describe()["replays"] == 60 * 2 + 50 + 20 * 2
+        assert model._game.player.generator.tolist() == plain._game.player.generator.tolist()
+        assert model._game.replayed.tolist() == plain._game.replayed.tolist()
+        np.testing.assert_allclose(model._game.player.weights(), plain._game.player.weights(), rtol=1e-9)
+        for feature, value in plain.classifier.weights.items():
+            assert model.classifier.weights[feature] == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+def test_replays_without_arrivals_are_rounds_that_snapshots_are_drawn_from():
+    frame, labels = numbers()
+    focused = FocusedClassifier(HingeOGD(), window=150, replays=0, output="majority", snapshots=5, seed=1)
+    focused.learn_many(frame, labels)
+    assert focused._native.snapshots == 0
+    focused.replay(3)
+    assert focused._native.snapshots == 3
+    focused.replay(100)
+    assert focused._native.snapshots == 5
+    assert focused._game.schedule.plan[2] == 103
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -377,6 +415,15 @@ def test_a_million_row_window_costs_little_more_than_its_rows():
     focused = FocusedClassifier(HingeOGD(), window=1_000_000, replays=0)
     focused.learn_many(pd.DataFrame(np.ones((2, 20)), columns=list(range(20))), pd.Series([True, False]))
     assert focused.memory_bytes <= 1.3 * 8 * 20 * 1_000_000
+
+
+def test_a_learner_that_diverges_while_it_replays_is_named_and_replays_go_back_to_their_number():
+    focused = FocusedClassifier(Perceptron(), window=10, replays=0, seed=1)
+    focused.learn_many(pd.DataFrame({"a": [10.0], "b": [10.0]}), [True])
+    vector_v(focused.classifier._model.memory)[:2] = 1e308
+    with pytest.raises(ValueError, match="overflow; "):
+        focused.replay(100)
+    assert focused._native._setup[0] == 0
 
 
 def test_hardest_names_the_features_and_describes_the_game():

@@ -9,17 +9,7 @@ import pandas as pd
 import pytest
 
 from stream_maxloss.focus import FocusedClassifier, FocusedRegressor
-from stream_maxloss.focus.arrays import REPLAYS
-from stream_maxloss.focus.rounds import replay
 from stream_maxloss.linear import AbsoluteOGD, Perceptron
-
-
-def play(focused, rounds):
-    """Play rounds without arrivals: the game on the fixed sample that the window holds."""
-    arrays = focused._native._arrays()
-    arrays.setup[REPLAYS] = rounds
-    assert replay(focused._native.model.memory, arrays, focused._native.window.arrays) == 0
-    arrays.setup[REPLAYS] = 0
 
 
 def separable(m, seed, width=10):
@@ -42,7 +32,7 @@ def test_the_majority_of_the_snapshots_errs_on_no_row(m):
         Perceptron(intercept=False), window=m, replays=0, output="majority", snapshots=k, seed=1
     )
     focused.learn_many(frame, labels)
-    play(focused, int(4 * m * math.log(m)))
+    focused.replay(int(4 * m * math.log(m)))
     assert (focused.predict_many(frame).to_numpy() == labels).all()
 
 
@@ -56,7 +46,7 @@ def test_the_average_of_the_snapshots_keeps_every_error_small():
     learner = AbsoluteOGD(lr=1.0, low=0.0, high=1.0, radius=2.0, intercept=False)
     focused = FocusedRegressor(learner, window=m, replays=0, output="average", snapshots=200, span="window", seed=1)
     focused.learn_many(frame, targets)
-    play(focused, int(4 * m * math.log(m) / eps))
+    focused.replay(int(4 * m * math.log(m) / eps))
     assert np.abs(focused.predict_many(frame) - targets).max() <= eps
 
 
@@ -73,7 +63,7 @@ def rounds_to_consistency(alpha, epsilon, gamma, seed):
     rounds, step = m, max(1, m // 20)
     kinds = [{"a": alpha, "b": 1.0}, {"a": alpha, "b": -2 * alpha}]
     while not all(focused.classifier._model.score(x) > 0 for x in kinds):
-        play(focused, step)
+        focused.replay(step)
         rounds += step
     return rounds
 
