@@ -13,4 +13,4 @@ from __future__ import annotations
 
 __all__ = ["NAMES"]
 
-NAMES = ("learn_one", "batches", "sparse", "evaluate", "sum_tree", "replay", "growth")
+NAMES = ("learn_one", "batches", "sparse", "evaluate", "sum_tree", "replay", "growth", "quality")
