@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only",
         action="append",
-        metavar="CASE[:POINT]",
-        help=f"run one case ({', '.join(NAMES)}) or one of its points; may be given again. A point is only printed",
+        metavar="CASE[:POINT[:SYSTEM]]",
+        help=f"run one case ({', '.join(NAMES)}), one of its points, or one system of a point that notes facts; may be "
+        "given again. Only whole cases are saved",
     )
     parser.add_argument("--page", action="store_true", help="measure nothing, rebuild the page from the saved results")
     return parser.parse_args(arguments)
@@ -49,7 +51,8 @@ def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
     """Measure a case's points and draw its conclusions."""
     case = importlib.import_module(f"benchmarks.cases.{name}")
     points = case.points(quick)
-    unknown = wanted - {point.name for point in points}
+    systems = {point.partition(":")[0]: point.partition(":")[2] for point in wanted}
+    unknown = systems.keys() - {point.name for point in points}
     if unknown:
         known = ", ".join(point.name for point in points)
         raise SystemExit(f"--only must name a point of {name}, got {sorted(unknown)}; there are {known}")
@@ -57,8 +60,10 @@ def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
     effort = QUICK if quick else FULL
     measured = {}
     for point in points:
-        if wanted and point.name not in wanted:
+        if wanted and point.name not in systems:
             continue
+        if systems.get(point.name):
+            point = replace(point, systems=(systems[point.name],))
         print(f"{name}:{point.name} ...", flush=True)
         measured[point.name] = measure_point(name, point, effort)
     conclude = getattr(case, "conclude", None)

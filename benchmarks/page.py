@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.cases import NAMES
 from benchmarks.machine import in_words
-from benchmarks.plots import draw_growth, draw_ratios
+from benchmarks.plots import draw_ratios
 
 __all__ = ["write_page"]
 
@@ -107,16 +107,26 @@ def section(name: str, result: dict[str, Any], images: Path) -> str:
         for claim in result["claims"]
     ]
     parts = [f"## {case.TITLE}\n", case.INCLUDED + "\n"]
-    parts.append(table(["figure", "measured", "target", "verdict", "command"], rows))
+    if rows:
+        parts.append(table(["figure", "measured", "target", "verdict", "command"], rows))
     times = time_rows(name, result)
     if times:
         parts.append(table(["at", "system", "µs: median (quartiles)", "a second", "command"], times))
-    for header, lines in getattr(case, "tables", lambda measured: [])(result["measured"]):
-        parts.append(table(header, lines))
-    if name == "growth" and draw_growth(result["measured"], images / "benchmark-growth.png"):
-        parts.append("![Cost against features, window and rows](images/benchmark-growth.png)\n")
+    parts += own_parts(case, result["measured"], images)
     parts.append(f"Measured in {result['seconds']:.0f} s on: {in_words(result['machine'])}\n")
     return "\n".join(parts)
+
+
+def own_parts(case: Any, measured: dict[str, Any], images: Path) -> list[str]:
+    """Return the tables, texts and plots that a case makes of its measurements itself, if any."""
+    parts = []
+    if hasattr(case, "tables"):
+        for part in case.tables(measured):
+            parts.append(part + "\n" if isinstance(part, str) else table(*part))
+    if hasattr(case, "plot"):
+        for title, file in case.plot(measured, images):
+            parts.append(f"![{title}](images/{file})\n")
+    return parts
 
 
 def time_rows(name: str, result: dict[str, Any]) -> list[list[str]]:

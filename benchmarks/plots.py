@@ -5,11 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import growth
-
-__all__ = ["draw_growth", "draw_ratios"]
+__all__ = ["MUTED", "OWN", "PEER", "draw_ratios", "save", "subplots"]
 
 OWN, PEER, MUTED = "#1f5fa8", "#b8c4d2", "#444444"
+
+
+def subplots(*arguments: Any, **options: Any) -> Any:
+    """Return a figure and its axes for a file, never a window."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    picture, axes = plt.subplots(*arguments, layout="constrained", **options)
+    for panel in picture.axes:
+        panel.spines[["top", "right"]].set_visible(False)
+    return picture, axes
+
+
+def save(picture: Any, path: Path) -> None:
+    """Write a figure and let go of it."""
+    import matplotlib.pyplot as plt
+
+    picture.savefig(path, dpi=110)
+    plt.close(picture)
 
 
 def draw_ratios(found: dict[str, dict[str, Any]], path: Path) -> bool:
@@ -22,12 +41,7 @@ def draw_ratios(found: dict[str, dict[str, Any]], path: Path) -> bool:
     ]
     if not bars:
         return False
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    picture, axes = plt.subplots(figsize=(8.5, 1.0 + 0.28 * len(bars)), layout="constrained")
+    picture, axes = subplots(figsize=(8.5, 1.0 + 0.28 * len(bars)))
     for place, (_, claim) in enumerate(reversed(bars)):
         left, right = claim["value"] - claim["lower"], claim["upper"] - claim["value"]
         axes.barh(place, claim["value"], color=OWN if claim["met"] is not False else PEER, height=0.65)
@@ -39,36 +53,5 @@ def draw_ratios(found: dict[str, dict[str, Any]], path: Path) -> bool:
     axes.set_xscale("log")
     axes.axvline(1.0, color=MUTED, linewidth=0.8)
     axes.set_xlabel("peer's time over ours (red: target; grey: not reached)")
-    axes.spines[["top", "right"]].set_visible(False)
-    picture.savefig(path, dpi=110)
-    plt.close(picture)
-    return True
-
-
-def draw_growth(measured: dict[str, dict[str, Any]], path: Path) -> bool:
-    """Draw the cost of a row against features, window and rows, with the fitted lines."""
-    axes_names = [axis for axis in growth.LIMITS if len(growth.series(measured, axis)[0]) > 1]
-    if not axes_names:
-        return False
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-    import numpy as np
-
-    picture, panels = plt.subplots(
-        1, len(axes_names), figsize=(3.4 * len(axes_names), 3.2), layout="constrained", squeeze=False
-    )
-    for panel, axis in zip(panels[0], axes_names, strict=True):
-        sizes, costs = growth.series(measured, axis)
-        slope = growth.exponent(sizes, costs)
-        offset = float(np.mean(np.log(costs)) - slope * np.mean(np.log(sizes)))
-        panel.loglog(sizes, [1e6 * cost for cost in costs], "o", color=OWN)
-        panel.loglog(sizes, [1e6 * float(np.exp(offset)) * size**slope for size in sizes], color=PEER, zorder=0)
-        panel.set_title(f"row cost ~ {axis}^{slope:.2f}", fontsize=10)
-        panel.set_xlabel(axis)
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[0][0].set_ylabel("µs a row")
-    picture.savefig(path, dpi=110)
-    plt.close(picture)
+    save(picture, path)
     return True

@@ -2,11 +2,15 @@
 
 A case says what is compared (`TITLE`, `INCLUDED`, `AXIS`), at which `points(quick)`, and how: `prepare(system,
 settings)` returns the work to repeat, `observe(system, settings)` a fact to note. `conclude(measured)` may turn the
-measurements into claims of its own, and `tables(measured)` into further tables.
+measurements into claims of its own. Two more are optional and let a case shape its section of the page:
+
+- `tables(measured)` returns a list, in the order of the page, of tables (a list of headers and a list of rows, all
+  text) and of plain strings, which are Markdown.
+- `plot(measured, folder)` draws files into the folder and returns a title and the file's name for each.
 """
 
 from __future__ import annotations
 
 __all__ = ["NAMES"]
 
-NAMES = ("learn_one", "batches", "sparse", "evaluate", "sum_tree", "replay", "growth")
+NAMES = ("learn_one", "batches", "sparse", "evaluate", "sum_tree", "replay", "growth", "quality")

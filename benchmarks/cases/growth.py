@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import BATCH, as_batches, dense_rows
+from benchmarks.plots import OWN, PEER, save, subplots
 from benchmarks.point import OURS, Point, claim
 
 TITLE = "How cost grows"
@@ -116,3 +118,22 @@ def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         slope = exponent(sizes, costs) + (1.0 if axis == "rows" else 0.0)
         claims.append(claim("", f"{what}: exponent", slope, suffix="", target=limit, at_most=True))
     return claims
+
+
+def plot(measured: dict[str, dict[str, Any]], folder: Path) -> list[tuple[str, str]]:
+    """Draw the cost of a row against features, window and rows, with the fitted lines."""
+    axes_names = [axis for axis in LIMITS if len(series(measured, axis)[0]) > 1]
+    if not axes_names:
+        return []
+    picture, panels = subplots(1, len(axes_names), figsize=(3.4 * len(axes_names), 3.2), squeeze=False)
+    for panel, axis in zip(panels[0], axes_names, strict=True):
+        sizes, costs = series(measured, axis)
+        slope = exponent(sizes, costs)
+        offset = float(np.mean(np.log(costs)) - slope * np.mean(np.log(sizes)))
+        panel.loglog(sizes, [1e6 * cost for cost in costs], "o", color=OWN)
+        panel.loglog(sizes, [1e6 * float(np.exp(offset)) * size**slope for size in sizes], color=PEER, zorder=0)
+        panel.set_title(f"row cost ~ {axis}^{slope:.2f}", fontsize=10)
+        panel.set_xlabel(axis)
+    panels[0][0].set_ylabel("µs a row")
+    save(picture, folder / "benchmark-growth.png")
+    return [("Cost against features, window and rows", "benchmark-growth.png")]

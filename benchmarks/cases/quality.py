@@ -1,0 +1,99 @@
+"""Quality beside the peers: progressive validation over the same rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import find_data
+from benchmarks.point import Point
+from benchmarks.quality import scikit, streams, systems
+from benchmarks.quality.scores import ALPHA, SUPPORT, score, watch
+
+TITLE = "Quality beside the peers"
+INCLUDED = (
+    "Progressive validation: every system predicts a row before it learns it, over the same rows in the same shuffled "
+    "order, each in a process of its own. No system was tuned, ours no more than the peers: defaults, or what the "
+    "authors' documentation shows. scikit-learn alone is asked in batches of "
+    f"{scikit.BATCH} rows, which a batch's end has not yet taught it. All systems give a probability, the linear ones "
+    f"the sigmoid of a score: a row is wrong where that of its label is not above a half, and loses 1 less that. Tail "
+    f"loss is the mean of the worst {ALPHA:.0%} of these losses. The worst slice is one of at least {SUPPORT} rows. "
+    "Seconds are processor seconds of predicting and learning, after rows were put into the form that a system takes "
+    "(ours: Arrow batches; River: dicts; VW: a text file, which it parses while it learns; scikit-learn: a matrix, "
+    "with all values of the text columns declared beforehand). Memory is how far the process grew meanwhile. What "
+    "focus buys and costs on longer streams is in [focus.md](focus.md)."
+)
+AXIS = None
+ROWS = 20_000
+HEADER = ["system", "error", "worst slice", "rare recall", "max loss", "tail loss", "seconds", "memory", "command"]
+
+
+def points(quick: bool) -> list[Point]:
+    """Return one point per data set that is at hand."""
+    folder = find_data()
+    names = [name for name in streams.STORED if folder and (folder / name / f"{name}.parquet").is_file()]
+    names = names or list(streams.BUNDLED)
+    chosen, rows = (systems.QUICK, 2_000) if quick else (tuple(systems.CONFIGURED), ROWS)
+    return [
+        Point(name, name, chosen, {"stream": name, "rows": rows}, kind="fact") for name in names[: 1 if quick else None]
+    ]
+
+
+def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the scores and the cost of one system."""
+    stream = streams.load(settings["stream"], settings["rows"])
+    answers, seconds, grown = watch(systems.prepare(system, stream))
+    return {**score(stream, answers), "rows": len(answers), "seconds": seconds, "bytes grown": grown}
+
+
+def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return nothing: no figure here has a target. The tables tell where the peers are better."""
+    return []
+
+
+def tables(measured: dict[str, dict[str, Any]]) -> list[Any]:
+    """Return a table per data set, lowest error first, and how each system was set up."""
+    parts: list[Any] = []
+    told = {**streams.STORED, **streams.BUNDLED}
+    for name, point in measured.items():
+        facts = {system: fact for system, fact in point["facts"].items() if "missing" not in fact}
+        if not facts:
+            continue
+        first = next(iter(facts.values()))
+        rare = first["rare"]
+        count = first["rows of slices"][rare]
+        parts.append(
+            f"### {name}\n\n{told[name]}. The first {first['rows']:,} rows of its shuffle; {count} are rare.\n"
+        )
+        ranked = sorted(facts, key=lambda system: facts[system]["error"])
+        parts.append((HEADER, [table_row(name, system, facts[system]) for system in ranked]))
+        absent = [f"{system}: {fact['missing']}" for system, fact in point["facts"].items() if "missing" in fact]
+        if absent:
+            parts.append("Left out: " + "; ".join(absent) + ".")
+    parts.append("How each system is set up:")
+    parts.append("\n".join(f"- {system}: {words}." for system, words in systems.CONFIGURED.items()))
+    return parts
+
+
+def table_row(name: str, system: str, fact: dict[str, Any]) -> list[str]:
+    """Return a system's line; ours are bold."""
+    worst = fact["worst slice"]
+    return [
+        f"**{system}**" if systems.family(system).startswith("ours") else system,
+        f"{fact['error']:.2%}",
+        f"{worst}: {fact['errors of slices'][worst]:.1%}",
+        f"{fact['rare recall']:.1%}",
+        f"{fact['max loss']:.3f}",
+        f"{fact['tail loss']:.3f}",
+        f"{fact['seconds']:.3g}",
+        f"{fact['bytes grown'] / 1e6:.1f} MB",
+        f'`python -m benchmarks --only "quality:{name}:{system}"`',
+    ]
+
+
+def plot(measured: dict[str, dict[str, Any]], folder: Path) -> list[tuple[str, str]]:
+    """Draw error against compute."""
+    from benchmarks.quality.plot import draw
+
+    file = "benchmark-quality.png"
+    return [("Error against compute: lower left is better", file)] if draw(measured, folder / file) else []

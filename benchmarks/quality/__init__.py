@@ -1,0 +1,3 @@
+"""Progressive quality beside the peers: streams, systems, scores and their plot."""
+
+from __future__ import annotations

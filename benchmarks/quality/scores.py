@@ -1,0 +1,73 @@
+"""What a run is worth: errors, slices, worst losses; and what it costs."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.quality.streams import Stream
+
+__all__ = ["score", "sigmoid", "watch"]
+
+ALPHA = 0.05
+SUPPORT = 30
+
+
+def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities of scores, as River's linear models and ours make them of theirs."""
+    return 0.5 * (1.0 + np.tanh(0.5 * scores))  # unlike exp, never overflows
+
+
+def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, float]:
+    """Return what the run returns, its processor seconds, and by how many bytes the process grew at most."""
+    gc.collect()
+    before = reset_peak()
+    started = time.process_time()
+    answers = run()
+    seconds = time.process_time() - started
+    return answers, seconds, status("VmHWM") - before
+
+
+def reset_peak() -> float:
+    """Set the process' greatest memory so far to what it holds now, and return that."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return status("VmRSS")
+
+
+def status(field: str) -> float:
+    """Return a field of the process' status in bytes."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(field + ":"):
+            return 1024.0 * float(line.split()[1])
+    raise ValueError(f"/proc/self/status must tell {field!r}; this benchmark needs Linux")
+
+
+def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the scores of the probabilities that a system gave before it learned each row."""
+    from stream_maxloss.metrics import MaxLoss, ProbabilityLoss, TailLoss, update_metric_many
+
+    if answers.shape != stream.labels.shape or not np.all(np.isfinite(answers)):
+        raise ValueError(f"a system must give one finite answer per row, got {answers.shape} for {stream.labels.shape}")
+    wrong = (answers > 0.5) != stream.labels
+    errors = {str(name): float(np.mean(wrong[stream.slices == name])) for name in np.unique(stream.slices)}
+    sizes = {str(name): int(np.sum(stream.slices == name)) for name in np.unique(stream.slices)}
+    worst = max((name for name in errors if sizes[name] >= SUPPORT), key=errors.__getitem__)
+    greatest, tail = MaxLoss(loss=ProbabilityLoss()), TailLoss(ALPHA, loss=ProbabilityLoss())
+    for metric in (greatest, tail):
+        update_metric_many(metric, stream.labels, proba_true=answers)
+    return {
+        "error": float(np.mean(wrong)),
+        "errors of slices": errors,
+        "rows of slices": sizes,
+        "worst slice": worst,
+        "rare": stream.rare,
+        "rare recall": 1.0 - errors[stream.rare],
+        "max loss": greatest.get(),
+        "tail loss": tail.get(),
+    }

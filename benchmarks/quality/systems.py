@@ -1,0 +1,45 @@
+"""Every system of the comparison, by name, with the words that say how it is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.quality import ours, river_peers, scikit, vowpal
+from benchmarks.quality.streams import Stream
+
+__all__ = ["CONFIGURED", "QUICK", "family", "prepare"]
+
+VOWPAL = {name: f"`{options}`, its other defaults, on text" for name, options in vowpal.VOWPAL.items()}
+CONFIGURED = {**ours.OURS, **river_peers.RIVER, **VOWPAL, **scikit.SCIKIT}
+QUICK = (
+    "HingeOGD",
+    "HingeOGD focused",
+    "River LogisticRegression",
+    "VW logistic",
+    "scikit-learn SGD hinge",
+)
+
+
+def prepare(system: str, stream: Stream) -> Callable[[], NDArray[np.float64]]:
+    """Return a system's run over a stream: the probability of each row's being positive, given before it is learned."""
+    for module, systems in (
+        (ours.prepare, ours.OURS),
+        (river_peers.prepare, river_peers.RIVER),
+        (vowpal.prepare, vowpal.VOWPAL),
+        (scikit.prepare, scikit.SCIKIT),
+    ):
+        if system in systems:
+            return module(system, stream)
+    raise ValueError(f"a system must be one of {', '.join(CONFIGURED)}, got {system!r}; name one of them")
+
+
+def family(system: str) -> str:
+    """Return the group that a system is drawn with."""
+    if system in ours.OURS:
+        return "ours, focused" if system.endswith(ours.FOCUSED) else "ours"
+    if system in river_peers.TREES:
+        return "River's trees"
+    return system.split(" ", 1)[0]
