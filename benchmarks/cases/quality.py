@@ -67,12 +67,32 @@ def tables(measured: dict[str, dict[str, Any]]) -> list[Any]:
         )
         ranked = sorted(facts, key=lambda system: facts[system]["error"])
         parts.append((HEADER, [table_row(name, system, facts[system]) for system in ranked]))
+        parts.append(leaders(facts))
         absent = [f"{system}: {fact['missing']}" for system, fact in point["facts"].items() if "missing" in fact]
         if absent:
             parts.append("Left out: " + "; ".join(absent) + ".")
     parts.append("How each system is set up:")
     parts.append("\n".join(f"- {system}: {words}." for system, words in systems.CONFIGURED.items()))
     return parts
+
+
+def leaders(facts: dict[str, dict[str, Any]]) -> str:
+    """Return who errs least and who finds most of the rare rows, and how the best of ours compares."""
+    ours = [system for system in facts if systems.family(system).startswith("ours")]
+
+    def told(system: str) -> str:
+        fact = facts[system]
+        found = f"{fact['rare recall']:.1%} of the rare found"
+        return f"{system} ({fact['error']:.2%} wrong, {found}, {fact['seconds']:.3g} s)"
+
+    sentences = []
+    for words, what, sign in (("Lowest error", "error", 1.0), ("Most of the rare rows", "rare recall", -1.0)):
+        ranked = sorted(facts, key=lambda system, what=what, sign=sign: sign * facts[system][what])
+        text = f"{words}: {told(ranked[0])}"
+        if ours and ranked[0] not in ours:
+            text += f"; of ours {told(next(system for system in ranked if system in ours))}"
+        sentences.append(text + ".")
+    return " ".join(sentences)
 
 
 def table_row(name: str, system: str, fact: dict[str, Any]) -> list[str]:
