@@ -87,7 +87,7 @@ def leaders(facts: dict[str, dict[str, Any]]) -> str:
 
     sentences = []
     for words, what, sign in (("Lowest error", "error", 1.0), ("Most of the rare rows", "rare recall", -1.0)):
-        ranked = sorted(facts, key=lambda system, what=what, sign=sign: sign * facts[system][what])
+        ranked = [system for _, system in sorted((sign * fact[what], system) for system, fact in facts.items())]
         text = f"{words}: {told(ranked[0])}"
         if ours and ranked[0] not in ours:
             text += f"; of ours {told(next(system for system in ranked if system in ours))}"

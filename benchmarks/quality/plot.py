@@ -53,7 +53,8 @@ def draw(measured: dict[str, dict[str, Any]], path: Path) -> bool:
 
 def share(fact: dict[str, Any], what: str) -> float:
     """Return a share of errors in percent."""
-    return 100.0 * (1.0 - fact[what] if what == "rare recall" else fact[what])
+    value = float(fact[what])
+    return 100.0 * (1.0 - value if what == "rare recall" else value)
 
 
 def fill(panel: Any, facts: dict[str, dict[str, Any]], what: str) -> dict[str, tuple[float, float]]:
