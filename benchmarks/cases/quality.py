@@ -12,19 +12,18 @@ from benchmarks.quality.scores import ALPHA, SUPPORT, score, watch
 
 TITLE = "Quality beside the peers"
 INCLUDED = (
-    "Progressive validation: every system predicts a row before it learns it, over the same rows in the same shuffled "
-    "order, each in a process of its own. No system was tuned, ours no more than the peers: defaults, or what the "
-    "authors' documentation shows. scikit-learn alone is asked in batches, of "
-    f"{scikit.BATCH} rows: it predicts a whole batch before it learns any of it. All systems give a probability, the "
-    "linear ones the sigmoid of a score: a row is wrong where its label gets half or less, and its loss is one minus "
-    f"what its label gets. Tail loss is the mean of the worst {ALPHA:.0%} of these losses. The worst slice is one of at "
-    f"least {SUPPORT} rows. "
-    "Seconds are processor seconds of predicting and learning, after rows were put into the form that a system takes "
-    "(ours: Arrow batches; River: dicts; VW: a text file, which it parses while it learns; scikit-learn: a matrix, "
-    "with all values of the text columns declared beforehand). Memory is how far the process grew meanwhile. Focused "
-    "learners run with five seeds: the line is the run of the middle rare recall, with the least and the greatest in "
-    "brackets; peers that draw run with one seed. What focus buys and costs on longer streams is in "
-    "[focus.md](focus.md)."
+    "Progressive validation: every system predicts a row before it learns it, over the same rows in the same "
+    "shuffled order, each in a process of its own. No system was tuned, ours no more than the peers: defaults, or "
+    f"what the authors' documentation shows. scikit-learn alone is asked in batches, of {scikit.BATCH} rows: it "
+    "predicts a whole batch before it learns any of it. All systems give a probability, the linear ones the sigmoid"
+    " of a score: a row is called positive above one half, and its loss is one minus what its label gets. Tail loss"
+    f" is the mean of the worst {ALPHA:.0%} of these losses. The worst slice is one of at least {SUPPORT} rows. "
+    "Seconds are processor seconds of predicting and learning, after rows were put into the form that a system "
+    "takes (ours: Arrow batches; River: dicts; VW: a text file, which it parses while it learns; scikit-learn: a "
+    "matrix, with all values of the text columns declared beforehand). Memory is how far the process grew "
+    "meanwhile. Focused learners run with five seeds: the line is the run of the middle rare recall, with the least"
+    " and the greatest in brackets; peers that draw run with one seed. What focus buys and costs on longer streams "
+    "is in [focus.md](focus.md)."
 )
 AXIS = None
 ROWS = 20_000

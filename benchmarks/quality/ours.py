@@ -19,8 +19,8 @@ OURS = {
     "Pegasos": "`Scaler() | Pegasos()`",
     "LLD": "`Scaler() | LLD()`",
     "MarginPursuit": "`Scaler() | MarginPursuit()`",
-    "HingeOGD focused": "`Scaler() | FocusedClassifier(HingeOGD())`: window 10,000, 14 replays a row",
-    "LLD focused": "`Scaler() | FocusedClassifier(LLD())`: window 10,000, 14 replays a row",
+    "HingeOGD focused": "`Scaler() | FocusedClassifier(HingeOGD())`: window 10,000, 13 replays a row",
+    "LLD focused": "`Scaler() | FocusedClassifier(LLD())`: window 10,000, 13 replays a row",
 }
 FOCUSED = " focused"
 
