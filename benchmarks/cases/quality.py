@@ -51,7 +51,7 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
     runs.sort(key=lambda run: run["rare recall"])
     spread = [runs[0]["rare recall"], runs[-1]["rare recall"]] if len(runs) > 1 else None
     # Later runs find the memory of the first one at hand.
-    grown = max(run["bytes grown"] for run in runs)
+    grown = max((run["bytes grown"] for run in runs if run["bytes grown"] is not None), default=None)
     return {
         **runs[len(runs) // 2],
         "rare recall of all seeds": spread,
@@ -120,7 +120,7 @@ def table_row(name: str, system: str, fact: dict[str, Any]) -> list[str]:
         f"{fact['max loss']:.3f}",
         f"{fact['tail loss']:.3f}",
         f"{fact['seconds']:.3g}",
-        f"{fact['bytes grown'] / 1e6:.1f} MB",
+        "-" if fact["bytes grown"] is None else f"{fact['bytes grown'] / 1e6:.1f} MB",
         f'`python -m benchmarks --only "quality:{name}:{system}"`',
     ]
 

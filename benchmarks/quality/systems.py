@@ -12,12 +12,10 @@ from benchmarks.quality.streams import Stream
 
 __all__ = ["CONFIGURED", "QUICK", "family", "prepare", "seeds"]
 
+SPARING = "; as many replays a row as ours, from a buffer of 1,000 rows: with 10,000, as ours has, VW errs more"
 VOWPAL = {
     name: f"`{options}`, other options by default, numbers as `name:value` and text as `name=value`"
-    + (
-        "; as many replays a row as ours, from a buffer of 1,000 rows: with 10,000, as ours has, VW errs more"
-        * ("replay" in name)
-    )
+    + (SPARING if "replay" in name else "")
     for name, options in vowpal.VOWPAL.items()
 }
 CONFIGURED = {**ours.OURS, **river_peers.RIVER, **VOWPAL, **scikit.SCIKIT}
