@@ -13,11 +13,11 @@ from typing import Any
 from benchmarks.cases import NAMES
 from benchmarks.machine import describe
 from benchmarks.measure import ROOT, Effort, measure_point
-from benchmarks.point import floor_claims
+from benchmarks.point import Point, floor_claims
 
 __all__ = ["main"]
 
-FULL = Effort(repeats=15, seconds=0.08)
+FULL = Effort(repeats=11, seconds=0.08)
 QUICK = Effort(repeats=5, seconds=0.02)
 
 
@@ -47,23 +47,34 @@ def chosen(only: list[str] | None) -> dict[str, set[str]]:
     return picked
 
 
+def narrowed(name: str, points: list[Point], wanted: set[str]) -> tuple[list[Point], set[str]]:
+    """Return the points, each with the one system asked for if any, and the names of those that were asked for."""
+    asked = {text.partition(":")[0]: text.partition(":")[2] for text in wanted}
+    unknown = asked.keys() - {point.name for point in points}
+    if unknown:
+        known = ", ".join(point.name for point in points)
+        raise SystemExit(f"--only must name a point of {name}, got {sorted(unknown)}; there are {known}")
+    alone = []
+    for point in points:
+        system = asked.get(point.name)
+        if system and (point.kind != "fact" or system not in point.systems):
+            known = ", ".join(point.systems) if point.kind == "fact" else "none: its systems are timed in turns"
+            raise SystemExit(f"--only must name a system of {name}:{point.name}, got {system!r}; there are {known}")
+        alone.append(replace(point, systems=(system,)) if system else point)
+    return alone, set(asked)
+
+
 def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
     """Measure a case's points and draw its conclusions."""
     case = importlib.import_module(f"benchmarks.cases.{name}")
     points = case.points(quick)
-    systems = {point.partition(":")[0]: point.partition(":")[2] for point in wanted}
-    unknown = systems.keys() - {point.name for point in points}
-    if unknown:
-        known = ", ".join(point.name for point in points)
-        raise SystemExit(f"--only must name a point of {name}, got {sorted(unknown)}; there are {known}")
+    points, wanted = narrowed(name, points, wanted)
     started, machine = time.perf_counter(), describe()
     effort = QUICK if quick else FULL
     measured = {}
     for point in points:
-        if wanted and point.name not in systems:
+        if wanted and point.name not in wanted:
             continue
-        if systems.get(point.name):
-            point = replace(point, systems=(systems[point.name],))
         print(f"{name}:{point.name} ...", flush=True)
         measured[point.name] = measure_point(name, point, effort)
     conclude = getattr(case, "conclude", None)

@@ -66,5 +66,5 @@ def in_words(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{library} {version}" for library, version in machine["versions"].items())
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, "
-        f"Python {machine['python']}; load at the start {machine['load'][0]}. Versions: {versions}."
+        f"Python {machine['python']}. Versions: {versions}."
     )

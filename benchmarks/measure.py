@@ -95,15 +95,17 @@ def measure_point(case: str, point: Point, effort: Effort) -> dict[str, Any]:
     costs: dict[str, list[float]] = {}
     idle: dict[str, float] = {}
     try:
-        # Set up one after the other: a neighbour's warm-up would spoil the calibration.
         for system in point.systems:
-            worker = Worker(case, system, point, effort.seconds)
-            workers[system] = worker
+            workers[system] = Worker(case, system, point, effort.seconds)
+        for system, worker in workers.items():
             first = worker.read()
             if "missing" in first:
                 missing[system] = first["missing"]
             else:
                 costs[system] = []
+        # Calibrate one after the other, once all are ready: a neighbour's warm-up would spoil it.
+        for system in costs:
+            workers[system].run()
         for _ in range(effort.repeats):
             for system, taken in costs.items():
                 message = workers[system].run()

@@ -15,11 +15,15 @@ __all__ = ["write_page"]
 
 HEAD = """# Benchmarks
 
-What this library costs beside the systems people use today. This page is made by `make bench`; `make bench-quick` is
-the short form. Each system runs in a process of its own, on one core, over the same seeded rows; after a warm-up the
-systems take turns, so that all meet the same noise. A ratio is the peer's time over ours, repeat by repeat: its median,
-with the quartiles in brackets. Times are processor time; on an idle machine that is the time on the wall. Every figure
-can be had alone by the command beside it, run from the project's folder with the extra `bench` installed.
+What this library costs, and how often it errs, beside the systems people use today. This page is made by `make bench`;
+`make bench-quick` is the short form. Each system runs in a process of its own, on one core, over the same rows; where
+time is compared, the systems take turns after a warm-up, so that all meet the same noise. A ratio is the peer's time
+over ours, repeat by repeat: its median, with the quartiles in brackets. Times are processor time; on an idle machine
+that is the time on the wall. Every figure can be had alone by the command beside it, run from the project's folder with
+the extra `bench` installed.
+
+Where the time of each hot path goes is in [profiles.md](profiles.md); what focus does, buys and costs in
+[focus.md](focus.md).
 """
 
 
@@ -32,17 +36,47 @@ def write_page(results: Path, page: Path) -> None:
     if any(result["quick"] for result in found.values()):
         parts.append("**These are figures of the short form: expect wide spreads.**\n")
     if found:
+        parts.append(contents(found))
         parts.append(summary(found))
         if draw_ratios(found, images / "benchmark-ratios.png"):
             parts.append("![Ratios beside their targets](images/benchmark-ratios.png)\n")
     for name, result in found.items():
         parts.append(section(name, result, images))
+    parts.append(machines(found))
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
 def saved(results: Path) -> list[tuple[str, Path]]:
     """Return the cases that have results, in their order."""
     return [(name, results / f"{name}.json") for name in NAMES if (results / f"{name}.json").is_file()]
+
+
+def case_of(name: str) -> Any:
+    """Return the module of a case."""
+    return importlib.import_module(f"benchmarks.cases.{name}")
+
+
+def contents(found: dict[str, dict[str, Any]]) -> str:
+    """Return links to the sections."""
+    titles = ["Targets", *(case_of(name).TITLE for name in found), "Machine"]
+    return " · ".join(f"[{title}](#{anchor(title)})" for title in titles) + "\n"
+
+
+def anchor(title: str) -> str:
+    """Return what a Markdown page calls the place of a heading."""
+    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
+    return kept.replace(" ", "-")
+
+
+def machines(found: dict[str, dict[str, Any]]) -> str:
+    """Return what the figures were measured on: once, where all cases agree."""
+    by_words: dict[str, list[str]] = {}
+    for name, result in found.items():
+        by_words.setdefault(in_words(result["machine"]), []).append(name)
+    lines = []
+    for words, names in by_words.items():
+        lines.append(words if len(by_words) == 1 else f"{', '.join(names)}: {words}")
+    return "## Machine\n\n" + "\n\n".join(lines) + "\n"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -88,10 +122,11 @@ def summary(found: dict[str, dict[str, Any]]) -> str:
     for name, result in found.items():
         for claim in result["claims"]:
             if claim["target"] is not None:
-                rows.append([name, claim["what"], figure(claim), target(claim), verdict(claim)])
-    met = sum(row[-1] == "pass" for row in rows)
+                call = command(name, claim["point"])
+                rows.append([name, claim["what"], figure(claim), target(claim), verdict(claim), call])
+    met = sum(row[-2] == "pass" for row in rows)
     lead = f"## Targets\n\n{met} of {len(rows)} targets reached.\n\n"
-    return lead + table(["case", "figure", "measured", "target", "verdict"], rows)
+    return lead + table(["case", "figure", "measured", "target", "verdict", "command"], rows)
 
 
 def micro(cost: dict[str, float]) -> str:
@@ -101,7 +136,7 @@ def micro(cost: dict[str, float]) -> str:
 
 def section(name: str, result: dict[str, Any], images: Path) -> str:
     """Return a case's part of the page: ratios, then times, then its own tables and plot."""
-    case = importlib.import_module(f"benchmarks.cases.{name}")
+    case = case_of(name)
     rows = [
         [claim["what"], figure(claim), target(claim), verdict(claim), command(name, claim["point"])]
         for claim in result["claims"]
@@ -113,7 +148,10 @@ def section(name: str, result: dict[str, Any], images: Path) -> str:
     if times:
         parts.append(table(["at", "system", "µs: median (quartiles)", "a second", "command"], times))
     parts += own_parts(case, result["measured"], images)
-    parts.append(f"Measured in {result['seconds']:.0f} s on: {in_words(result['machine'])}\n")
+    load = result["machine"]["load"][0]
+    parts.append(
+        f"Measured in {result['seconds']:.0f} s; load at the start {load} on {result['machine']['cores']} cores.\n"
+    )
     return "\n".join(parts)
 
 

@@ -31,13 +31,18 @@ def save(picture: Any, path: Path) -> None:
     plt.close(picture)
 
 
+def timed(result: dict[str, Any]) -> set[str]:
+    """Return the points of a case at which systems were timed in turns: other ratios are none of times."""
+    return {name for name, point in result["measured"].items() if "ratios" in point}
+
+
 def draw_ratios(found: dict[str, dict[str, Any]], path: Path) -> bool:
     """Draw every ratio as a bar with its quartiles, and its target as a tick. Return whether there was any."""
     bars = [
         (f"{name}: {claim['what']}", claim)
         for name, result in found.items()
         for claim in result["claims"]
-        if claim["suffix"] == "x" and claim["lower"] is not None
+        if claim["suffix"] == "x" and claim["lower"] is not None and claim["point"] in timed(result)
     ]
     if not bars:
         return False

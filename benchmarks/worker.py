@@ -1,4 +1,4 @@
-"""One system at one point, in a process of its own: prepares, warms up, and runs once for each line it reads.
+"""One system at one point, in a process of its own: prepares and warms up, then runs for each line it reads.
 
 The parent holds one such process per system and asks them in turn, so that all systems meet the same noise.
 """
@@ -30,8 +30,7 @@ def repeat(work: Callable[[], int], times: int) -> tuple[float, float, int]:
 
 
 def calibrate(work: Callable[[], int], seconds: float) -> int:
-    """Return how often the work has to run to take about so many seconds; what it runs is the warm-up, too."""
-    work()
+    """Return how often the work has to run to take about so many seconds."""
     times = 1
     while True:
         taken, _, _ = repeat(work, times)
@@ -55,10 +54,14 @@ def main(arguments: list[str]) -> None:
             answer({"fact": case.observe(system, json.loads(settings))})
             return
         work = case.prepare(system, json.loads(settings))
-        times = calibrate(work, float(seconds))
+        work()
     except ImportError as error:
         answer({"missing": str(error)})
         return
+    # All systems of a point get ready at the same time; from here on they are asked one by one.
+    answer({"prepared": True})
+    sys.stdin.readline()
+    times = calibrate(work, float(seconds))
     gc.collect()
     gc.disable()
     answer({"ready": times})

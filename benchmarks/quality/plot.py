@@ -10,6 +10,8 @@ from benchmarks.quality.systems import family
 
 __all__ = ["draw"]
 
+Box = tuple[float, float, float, float]
+
 COLOURS = {
     "ours": "#6aa5e0",
     "ours, focused": "#0b3d82",
@@ -18,6 +20,7 @@ COLOURS = {
     "VW": "#3a9a6b",
     "scikit-learn": "#9467bd",
 }
+TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 50.0)
 PANELS = {"rare recall": "rows of the rare slice missed, %", "error": "all rows wrong, %"}
 
 
@@ -31,45 +34,59 @@ def draw(measured: dict[str, dict[str, Any]], path: Path) -> bool:
     if not found:
         return False
     picture, panels = subplots(len(found), len(PANELS), figsize=(13.0, 6.6 * len(found)), squeeze=False)
+    named = []
     for row, (name, facts) in zip(panels, found.items(), strict=True):
         for panel, (what, words) in zip(row, PANELS.items(), strict=True):
-            fill(panel, facts, what)
+            named.append((panel, fill(panel, facts, what)))
             panel.set_title(f"{name}: {words}", fontsize=11)
             panel.set_xlabel("processor seconds of the whole pass")
     handles = [panels[0][0].scatter([], [], color=colour, label=name) for name, colour in COLOURS.items()]
     picture.legend(handles=handles, loc="outside upper center", ncols=len(COLOURS), frameon=False)
+    # Where there is room for names is known once everything else has its place, and they must not move it again.
+    picture.canvas.draw()
+    picture.set_layout_engine("none")
+    for panel, spots in named:
+        name_points(panel, spots)
     save(picture, path)
     return True
 
 
 def share(fact: dict[str, Any], what: str) -> float:
     """Return a share of errors in percent."""
-    return 100.0 * (1.0 - fact[what] if what == "rare recall" else fact[what])
+    value = float(fact[what])
+    return 100.0 * (1.0 - value if what == "rare recall" else value)
 
 
-def fill(panel: Any, facts: dict[str, dict[str, Any]], what: str) -> None:
-    """Draw the points of a panel, then their names where there is room."""
+def fill(panel: Any, facts: dict[str, dict[str, Any]], what: str) -> dict[str, tuple[float, float]]:
+    """Draw the points of a panel and return where they are."""
     spots = {system: (fact["seconds"], share(fact, what)) for system, fact in facts.items()}
     panel.set_xscale("log")
     heights = [height for _, height in spots.values()]
-    span = max(heights) - min(heights) or 1.0
-    panel.set_ylim(max(0.0, min(heights) - 0.06 * span), max(heights) + 0.06 * span)
+    if what == "error":
+        # One system may be wrong a hundred times as often as another.
+        panel.set_yscale("log")
+        panel.set_ylim(0.8 * min(heights) + 1e-3, 1.25 * max(heights))
+        panel.set_yticks([tick for tick in TICKS if 0.8 * min(heights) <= tick <= 1.25 * max(heights)])
+        panel.yaxis.set_major_formatter("{x:g}")
+        panel.yaxis.set_minor_formatter("")
+    else:
+        span = max(heights) - min(heights) or 1.0
+        panel.set_ylim(max(0.0, min(heights) - 0.06 * span), max(heights) + 0.06 * span)
     least, most = min(seconds for seconds, _ in spots.values()), max(seconds for seconds, _ in spots.values())
-    panel.set_xlim(least / 1.5, most * 4.0)
+    panel.set_xlim(least / 2.0, most * 4.0)
     for system, spot in spots.items():
         panel.scatter(*spot, color=COLOURS[family(system)], s=34, zorder=3)
-    name_points(panel, spots)
+    return spots
 
 
 def name_points(panel: Any, spots: dict[str, tuple[float, float]]) -> None:
     """Write each name right of its point, moved up or down until it covers no other; a thin line ties them."""
-    panel.figure.canvas.draw()
     points = {system: panel.transData.transform(spot) for system, spot in spots.items()}
     taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in points.values()]
     for system, (x, y) in sorted(points.items(), key=lambda item: -item[1][1]):
-        # About 4.6 by 10 units a letter at this size; measuring the text itself would change nothing that is seen.
-        width, height = 4.6 * len(system), 10.0
-        left, bottom = place(x, y, width, height, taken)
+        # The size of a letter at this size of type; measuring each text would change nothing that is seen.
+        width, height = 5.6 * len(system), 11.0
+        left, bottom = place((x, y), (width, height), (panel.bbox.x0, panel.bbox.x1), taken)
         taken.append((left, bottom, left + width, bottom + height))
         panel.annotate(
             system,
@@ -82,16 +99,19 @@ def name_points(panel: Any, spots: dict[str, tuple[float, float]]) -> None:
 
 
 def place(
-    x: float, y: float, width: float, height: float, taken: list[tuple[float, float, float, float]]
+    point: tuple[float, float], size: tuple[float, float], between: tuple[float, float], taken: list[Box]
 ) -> tuple[float, float]:
     """Return the lower left corner, nearest to the point, of a free box for a name."""
-    steps = sorted(range(-24, 25), key=abs)
-    for step in steps:
+    (x, y), (width, height) = point, size
+    for step in sorted(range(-30, 31), key=abs):
         for left in (x + 8.0, x - 8.0 - width):
-            bottom = y - height / 2.0 + step * 5.0
-            if left > 0.0 and not any(
-                left < right and begin < left + width and bottom < top and base < bottom + height
-                for begin, base, right, top in taken
-            ):
+            bottom = y - height / 2.0 + step * 4.0
+            inside = between[0] < left and left + width < between[1]
+            if inside and not any(overlap((left, bottom, left + width, bottom + height), other) for other in taken):
                 return left, bottom
     return x + 8.0, y
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Return whether two boxes (left, bottom, right, top) share any place."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

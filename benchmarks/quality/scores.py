@@ -24,28 +24,29 @@ def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 * (1.0 + np.tanh(0.5 * scores))  # unlike exp, never overflows
 
 
-def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, float]:
+def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, float | None]:
     """Return what the run returns, its processor seconds, and by how many bytes the process grew at most."""
     gc.collect()
     before = reset_peak()
     started = time.process_time()
     answers = run()
     seconds = time.process_time() - started
-    return answers, seconds, status("VmHWM") - before
+    return answers, seconds, None if before is None else status("VmHWM") - before
 
 
-def reset_peak() -> float:
-    """Set the process' greatest memory so far to what it holds now, and return that."""
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+def reset_peak() -> float | None:
+    """Set the process' greatest memory so far to what it holds now, and return that; None where only Linux can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return None
     return status("VmRSS")
 
 
 def status(field: str) -> float:
     """Return a field of the process' status in bytes."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(field + ":"):
-            return 1024.0 * float(line.split()[1])
-    raise ValueError(f"/proc/self/status must tell {field!r}; this benchmark needs Linux")
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(1024.0 * float(line.split()[1]) for line in lines if line.startswith(field + ":"))
 
 
 def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:

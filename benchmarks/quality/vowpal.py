@@ -16,7 +16,7 @@ __all__ = ["VOWPAL", "prepare"]
 
 # As many replays a row as our window of 10,000 gives. With a buffer as long as that window VW does worse: a row is not
 # learned when it comes, but when it is drawn or makes room.
-REPLAY = " --replay_b 1000 --replay_b_count 10"
+REPLAY = " --replay_b 1000 --replay_b_count 13"
 VOWPAL = {
     "VW hinge": "--loss_function hinge",
     "VW logistic": "--loss_function logistic",

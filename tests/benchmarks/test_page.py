@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+import sys
+import types
+
+import pytest
+
+from benchmarks import __main__, page
+from benchmarks.point import Point, claim
+
+MACHINE = {
+    "processor": "abacus",
+    "cores": 2,
+    "memory_gib": 1.0,
+    "load": [0.5, 0.5, 0.5],
+    "system": "Linux",
+    "python": "3.11",
+    "versions": {"river": "1"},
+}
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write the page of one case that nothing knows but its own module."""
+
+    def write(claims, **parts):
+        case = types.SimpleNamespace(TITLE="Beads, counted", INCLUDED="Everything.", **parts)
+        monkeypatch.setitem(sys.modules, "benchmarks.cases.beads", case)
+        monkeypatch.setattr(page, "NAMES", ("beads",))
+        result = {"case": "beads", "quick": False, "machine": MACHINE, "seconds": 1.0}
+        measured = {"one": {"label": "one", "facts": {"ours": {"count": 3}}}}
+        (tmp_path / "beads.json").write_text(json.dumps({**result, "claims": claims, "measured": measured}))
+        page.write_page(tmp_path, tmp_path / "page.md")
+        return (tmp_path / "page.md").read_text()
+
+    return write
+
+
+def test_a_case_brings_its_own_tables_texts_and_plots(write):
+    def plot(measured, folder):
+        (folder / "beads.png").write_bytes(b"")
+        return [("Beads", "beads.png")]
+
+    text = write(
+        [],
+        tables=lambda measured: ["### By colour", (["count"], [[str(measured["one"]["facts"]["ours"]["count"])]])],
+        plot=plot,
+    )
+    assert "### By colour\n\n| count |\n|---|\n| 3 |\n" in text
+    assert "![Beads](images/beads.png)" in text
+
+
+def test_every_target_stands_on_top_with_verdict_and_command(write):
+    text = write([claim("one", "beads a second", 2.0, suffix="/s", target=3.0), claim("one", "untold", 1.0)])
+    top = text[text.index("## Targets") : text.index("## Beads, counted")]
+    assert "0 of 1 targets reached" in top
+    command = "`python -m benchmarks --only beads:one`"
+    assert f"| beads | beads a second | **2/s** | at least 3/s | **falls short** | {command} |" in top
+    assert "untold" not in top
+    assert "untold" in text
+
+
+def test_sections_are_linked_by_their_headings(write):
+    assert "[Beads, counted](#beads-counted)" in write([])
+
+
+def test_only_takes_one_system_of_a_point_that_notes_facts():
+    points = [Point("a", "a", ("x", "y"), kind="fact"), Point("b", "b", ("x", "y"))]
+    narrowed, wanted = __main__.narrowed("beads", points, {"a:y"})
+    assert [point.systems for point in narrowed] == [("y",), ("x", "y")]
+    assert wanted == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"), [("c", "name a point"), ("a:z", "name a system"), ("b:x", "timed in turns")]
+)
+def test_only_says_what_there_is(wanted, words):
+    points = [Point("a", "a", ("x", "y"), kind="fact"), Point("b", "b", ("x", "y"))]
+    with pytest.raises(SystemExit, match=words):
+        __main__.narrowed("beads", points, {wanted})
