@@ -15,13 +15,12 @@ from stream_maxloss.linear.batch_checks import check_length, is_tame
 from stream_maxloss.linear.columnar import is_columnar, run_columns
 from stream_maxloss.linear.faults import check_rows, feature_name, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
-    learn_row,
+    UNREADABLE,
     learn_row_sparse,
     row_entry_points,
     run_csr,
     run_dense,
     run_matrix,
-    score_row,
     score_row_sparse,
 )
 from stream_maxloss.rows import Rows, read_frame, read_row
@@ -94,16 +93,15 @@ class LinearModel:
 
     def _begin(self) -> None:
         """Start without a short cut; the first row sets it up."""
-        self._score_row: Callable[..., float] = score_row
-        self._learn_row: Callable[..., int] = learn_row
-        self._names: tuple[Hashable, ...] = ()
+        self.names: tuple[Hashable, ...] = ()
+        self.address = self.columns_at = 0
         self._columns: NDArray[np.int64] | None = None
-        self._columns_at = self._address = 0
         self._forget_row()
 
     def _forget_row(self) -> None:
         """Drop the short cut for rows with the names of the last one."""
-        self._width = -1
+        self.score_row: Callable[..., float] = score_nothing
+        self.learn_row: Callable[..., int] = learn_nothing
         self._is_at_hand = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -127,12 +125,11 @@ class LinearModel:
         names = tuple(sorted(x, key=self.features.find))
         if len(columns) != len(x) or [self.features.find(name) for name in names] != columns.tolist():
             return
-        self._score_row, self._learn_row = row_entry_points()
-        self._names = names
+        self.score_row, self.learn_row = row_entry_points()
+        self.names = names
         self._columns = None if (columns == np.arange(len(columns))).all() else columns
-        self._columns_at = 0 if self._columns is None else columns.ctypes.data
-        self._address = self.memory.ctypes.data
-        self._width = len(names)
+        self.columns_at = 0 if self._columns is None else columns.ctypes.data
+        self.address = self.memory.ctypes.data
         self.memory[layout.ROW_LENGTH] = len(names)
         if self._columns is None:
             self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(names))
@@ -145,11 +142,9 @@ class LinearModel:
         """
         if not 0.0 < w < INFINITY:
             raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
-        if len(x) == self._width and type(x) is dict:
-            if self._learn_row(self._address, self._columns_at, self._names, x, target, w) == 0:
-                self._is_at_hand = True
-                return
-        self._learn_slowly(x, target, w)
+        self._is_at_hand = self.learn_row(self.address, self.columns_at, self.names, x, target, w) == 0
+        if not self._is_at_hand:
+            self._learn_slowly(x, target, w)
 
     def _learn_slowly(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         known = len(self.features)
@@ -161,21 +156,21 @@ class LinearModel:
             name = feature_name(self.features, column)
             self.features.truncate(known)
             raise refuse_value(status, name, value)
-        self._is_at_hand = False
         self._remember_row(x, columns)
 
     def row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64] | None, NDArray[np.float64]]:
         """Return columns (None for the first ones) and values of the row that was just learned, absent values as 0."""
         if self._is_at_hand:
-            return self._columns, self.memory[layout.HEADER : layout.HEADER + self._width]
+            return self._columns, self.memory[layout.HEADER : layout.HEADER + len(self.names)]
         return read_row(x, self.features, learn=False)
 
     def score(self, x: Mapping[Hashable, Any]) -> float:
         """Return the score of one row."""
-        if len(x) == self._width and type(x) is dict:
-            score = self._score_row(self._address, self._columns_at, self._names, x)
-            if score - score == 0.0:  # finite: an absent or infinite value makes the score NaN or infinite
-                return score
+        score = self.score_row(self.address, self.columns_at, self.names, x)
+        return score if score - score == 0.0 else self.score_slowly(x)
+
+    def score_slowly(self, x: Mapping[Hashable, Any]) -> float:
+        """Return the score of a row that the fast way leaves: an absent value makes its score NaN, for one."""
         columns, values = read_row(x, self.features, learn=False)
         return score_row_sparse(self.memory, columns, values)
 
@@ -346,6 +341,16 @@ class LinearModel:
         self.features = features
         self.memory = memory
         self._forget_row()
+
+
+def score_nothing(*arguments: Any) -> float:
+    """Stand in for the fast way while there is none."""
+    return math.nan
+
+
+def learn_nothing(*arguments: Any) -> int:
+    """Stand in for the fast way while there is none."""
+    return UNREADABLE
 
 
 def fits(memory: NDArray[np.float64], own: NDArray[np.float64]) -> bool:
