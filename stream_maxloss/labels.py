@@ -75,7 +75,7 @@ def signs_of(labels: Any) -> NDArray[np.float64]:
 
 
 def arrow_bits(labels: Any) -> NDArray[np.float64] | None:
-    """Return the signs of an Arrow array of booleans without nulls, eight at a time from its bits; None for the rest."""
+    """Return the signs of Arrow booleans without nulls, eight at a time from their bits; None for anything else."""
     if type(labels).__name__ != "BooleanArray" or labels.null_count or not len(labels):
         return None
     offset, length = labels.offset, len(labels)

@@ -2,8 +2,8 @@
 
 The Perceptron and the hinge learner without a radius change their weights only on rows within the margin, and their
 scale stays 1. Of narrow rows eight are scored at once with the same weights, column by column; the scores up to the
-first row that calls for a step hold, and scoring goes on behind it. Wide rows are turned first and scored one by one, in
-vector registers along the row. Both sums are those of `scoring.dot_dense`: the same bits.
+first row that calls for a step hold, and scoring goes on behind it. Wide rows are turned first and scored one by
+one, in vector registers along the row. Both sums are those of `scoring.dot_dense`: the same bits.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import numpy as np
 from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.memory import (
     AVERAGED,
-    FIRST,
-    FOURTH,
     HINGE,
     INTERCEPT,
     MISTAKES,
@@ -24,14 +22,13 @@ from stream_maxloss.linear.memory import (
     RADIUS,
     RULE,
     SCALE,
-    SECOND,
     STEPS,
     UPDATES,
     V_INTERCEPT,
     Floats,
 )
 from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import margin_of, step_size
+from stream_maxloss.linear.rules import margin_of, steady_step
 from stream_maxloss.linear.scoring import ORDERED_SUM, Integers, dot_vectorised
 from stream_maxloss.rows.matrix import numbers_at, turn
 from stream_maxloss.rows.vectors import copy_bytes, count_beyond
@@ -54,14 +51,6 @@ def is_columnar(memory: Floats) -> bool:
 
 
 @compiled
-def coefficient_of(h: Floats, steps: float, target: float, weight: float) -> float:
-    """Return what the step on row `steps` moves the weights by, as a multiple of the row."""
-    if h[RULE] == HINGE:
-        return step_size(h[FIRST], h[FOURTH], steps) * weight * target / h[SECOND]
-    return weight * target
-
-
-@compiled
 def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weights: int) -> int:
     """Score, then learn, the rows of a tile; return the first whose score is not finite, or their number.
 
@@ -78,9 +67,7 @@ def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weig
     row = 0
     while row < length:
         at = base + 8 * row
-        good = count_beyond(
-            own_at, width, at, stride, constant, targets + 8 * row, limit, ceiling, scores + 8 * row
-        )
+        good = count_beyond(own_at, width, at, stride, constant, targets + 8 * row, limit, ceiling, scores + 8 * row)
         row += good
         if good == BLOCK:
             continue
@@ -91,7 +78,7 @@ def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weig
             break
         mistakes += (score >= 0.0) != (target > 0.0)
         updates += 1
-        delta = coefficient_of(h, begun + row + 1.0, target, numbers_at(weights + 8 * row)[0])
+        delta = steady_step(h, begun + row + 1.0, target, numbers_at(weights + 8 * row)[0])
         if learns_constant:
             constant += delta
         at = base + 8 * row
@@ -108,7 +95,9 @@ def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weig
 
 
 @compiled
-def run_wide(h: Floats, own: Floats, X: Floats, length: int, first: int, targets: Floats, weights: Floats, scores: Floats) -> int:
+def run_wide(
+    h: Floats, own: Floats, X: Floats, length: int, first: int, targets: Floats, weights: Floats, scores: Floats
+) -> int:
     """Score, then learn, the rows of a turned tile; return the first whose score is not finite, or their number."""
     width = own.shape[0]
     limit = margin_of(h)
@@ -123,7 +112,7 @@ def run_wide(h: Floats, own: Floats, X: Floats, length: int, first: int, targets
             if (score >= 0.0) != (target > 0.0):
                 h[MISTAKES] += 1.0
             h[UPDATES] += 1.0
-            delta = coefficient_of(h, h[STEPS] + 1.0, target, weights[first + i])
+            delta = steady_step(h, h[STEPS] + 1.0, target, weights[first + i])
             if h[INTERCEPT] != 0.0:
                 h[V_INTERCEPT] += delta
             for j in range(width):

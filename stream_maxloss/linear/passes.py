@@ -65,8 +65,11 @@ __all__ = [
     "run_csr",
     "run_dense",
     "run_matrix",
+    "score_cleaned",
     "score_row",
     "score_row_sparse",
+    "score_sparse_cleaned",
+    "split",
 ]
 
 # What `learn_row` returns for a dict that has another name or a value that is no number.
@@ -233,6 +236,16 @@ def run_dense(
 
 
 @compiled
+def score_sparse_cleaned(
+    h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
+) -> tuple[float, int]:
+    """Score a copy of a sparse row with absent values made zero; the row itself still shows what was absent."""
+    row = x[first : first + length].copy()
+    status = clean(row, length)
+    return score_sparse(h, v, u, columns, place, row, 0, length), status
+
+
+@compiled
 def run_sparse_row(
     memory: Floats,
     h: Floats,
@@ -250,11 +263,9 @@ def run_sparse_row(
     """Score, then learn, one sparse row. Return the score and a status."""
     score = score_sparse(h, v, u, columns, place, x, first, length)
     if not math.isfinite(score):
-        row = x[first : first + length].copy()
-        status = clean(row, length)
+        score, status = score_sparse_cleaned(h, v, u, columns, place, x, first, length)
         if status != 0:
             return score, status
-        score = score_sparse(h, v, u, columns, place, row, 0, length)
     elif learn and h[AVERAGED] == 0.0 and h[RULE] < WINNOW:
         step_sparse(memory, h, v, u, columns, place, x, first, length, target, weight, score)
         return score, 0

@@ -20,6 +20,7 @@ from stream_maxloss.linear.memory import (
     AVERAGED,
     BALANCED_WINNOW,
     FIRST,
+    FOURTH,
     HINGE,
     LLD,
     MARGIN_PURSUIT,
@@ -33,7 +34,7 @@ from stream_maxloss.linear.memory import (
     Floats,
 )
 
-__all__ = ["game_loss", "is_steady", "margin_of", "plan_step", "step_size"]
+__all__ = ["game_loss", "is_steady", "margin_of", "plan_step", "steady_step", "step_size"]
 
 ROOT_TWO = math.sqrt(2.0)
 CATONI_CAP = 2.0 * ROOT_TWO / 3.0
@@ -161,6 +162,14 @@ def is_steady(h: Floats) -> bool:
 def margin_of(h: Floats) -> float:
     """Return the margin up to which a row calls for a step, if `is_steady`."""
     return h[SECOND] if h[RULE] == HINGE else 0.0
+
+
+@compiled
+def steady_step(h: Floats, steps: float, target: float, weight: float) -> float:
+    """Return the coefficient of the step on row `steps` within the margin, if `is_steady`."""
+    if h[RULE] == HINGE:
+        return step_size(h[FIRST], h[FOURTH], steps) * weight * target / h[SECOND]
+    return weight * target
 
 
 @compiled

@@ -79,9 +79,7 @@ class Reader:
             return
         address = builder.ptrtoint(value, INTEGER)
         kind = builder.load(at(builder, builder.add(address, INTEGER(TYPE_OFFSET)), INTEGER))
-        is_float = builder.icmp_signed(
-            "==", kind, builder.ptrtoint(self.python.get_c_object("PyFloat_Type"), INTEGER)
-        )
+        is_float = builder.icmp_signed("==", kind, builder.ptrtoint(self.python.get_c_object("PyFloat_Type"), INTEGER))
         with builder.if_else(is_float, likely=True) as (plain, other):
             with plain:
                 number = builder.load(at(builder, builder.add(address, INTEGER(NUMBER_OFFSET)), NUMBER))

@@ -101,7 +101,7 @@ def is_arrow(frame: Any) -> bool:
     """Tell whether a frame is an Arrow table or record batch."""
     import pyarrow as pa
 
-    return isinstance(frame, (pa.RecordBatch, pa.Table))  # noqa: UP038 (a union is made anew at every call)
+    return isinstance(frame, (pa.RecordBatch, pa.Table))
 
 
 def is_numeric_pandas(frame: Any) -> bool:
@@ -147,7 +147,7 @@ def stretches(rows: int, columns: int, start: int = 0) -> Iterator[tuple[int, in
 
 
 def find_order(heading: Heading, batch: Any, features: Features, learn: bool) -> Order:
-    """Return which columns of a numeric batch the learner reads, and in which order. With `learn`, new names get some."""
+    """Return which columns of a numeric batch the learner reads, in which order. With `learn`, it knows all names."""
     order = heading.order(features.find)
     if learn and len(order.columns) < len(heading.names):
         new = [place for place, column in enumerate(order.found) if column < 0]

@@ -74,7 +74,9 @@ def word(address: int, place: int) -> int:
 
 
 @njit(cache=True)
-def find_addresses(structure: int, is_wide: NDArray[np.bool_], places: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
+def find_addresses(
+    structure: int, is_wide: NDArray[np.bool_], places: NDArray[np.int64], found: NDArray[np.int64]
+) -> bool:
     """Write where the float64 of some children of an ArrowArray begin, 0 for one of another kind or with nulls.
 
     Return whether all were found.

@@ -1,7 +1,7 @@
 """Vector instructions for kernels that work on addresses: numba leaves short fixed-length runs to scalar code.
 
-Each is one LLVM instruction sequence. Addresses are whole numbers: an array of them is one argument, whereas every array
-that is handed to a kernel costs 80 ns. Vectors need no alignment beyond that of their numbers.
+Addresses are whole numbers: an array of them is one argument, whereas every array that is handed to a kernel costs
+80 ns. Vectors need no alignment beyond that of their numbers.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ def copy_bytes(typing_context: Any, goal: Any, source: Any, count: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         goal, source, count = arguments
-        cgutils.raw_memcpy(
-            builder, builder.inttoptr(goal, BYTES), builder.inttoptr(source, BYTES), count, INTEGER(1)
-        )
+        cgutils.raw_memcpy(builder, builder.inttoptr(goal, BYTES), builder.inttoptr(source, BYTES), count, INTEGER(1))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), generate
