@@ -76,3 +76,17 @@ def test_a_null_target_is_named_with_its_row() -> None:
 def test_any_column_is_an_array() -> None:
     assert as_array(range(3)).tolist() == [0, 1, 2]
     assert as_array(pa.chunked_array([["a"], ["b"]])).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("offset", range(10))
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 40])
+def test_signs_of_arrow_booleans_are_read_from_their_bits(offset: int, length: int) -> None:
+    labels = pa.array(np.random.default_rng(offset).random(60) < 0.5).slice(offset, length)
+    assert signs_of(labels).tolist() == [1.0 if label else -1.0 for label in labels.to_pylist()]
+
+
+def test_a_null_among_arrow_booleans_is_refused_and_one_outside_the_slice_is_not() -> None:
+    labels = pa.array([True, None, False])
+    with pytest.raises(ValueError, match="label of row 1"):
+        signs_of(labels)
+    assert signs_of(labels.slice(2)).tolist() == [-1.0]

@@ -19,22 +19,23 @@ from stream_maxloss.focus.arrays import (
     MEAN,
     OUTPUT,
     PREFIX,
+    REPLAYS,
     SEEN,
     SPARSE,
     SQUARES,
     GameArrays,
     RowArrays,
 )
-from stream_maxloss.focus.native_window import WindowArrays, put_dense, put_entries
-from stream_maxloss.focus.player import player_admit
-from stream_maxloss.focus.rounds import replay
-from stream_maxloss.focus.slack import slack_release
+from stream_maxloss.focus.native_window import WindowArrays, put_dense, put_entries, put_in_matrix
+from stream_maxloss.focus.player import SIZE, player_admit
+from stream_maxloss.focus.rounds import replay, replay_plain
+from stream_maxloss.focus.slack import KIND, slack_release
 from stream_maxloss.focus.snapshots import STORED
 from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns
-from stream_maxloss.linear.memory import Floats
-from stream_maxloss.linear.passes import run_sparse_row, score_cleaned, split
-from stream_maxloss.linear.scoring import clean, score_dense, score_sparse
+from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns, present_in_row
+from stream_maxloss.linear.memory import RULE, WINNOW, Floats
+from stream_maxloss.linear.passes import score_cleaned, score_sparse_cleaned, split
+from stream_maxloss.linear.scoring import OVERFLOW, clean, fault, score_dense, score_sparse
 
 __all__ = ["learn_batch", "output_score", "replay_row", "score_snapshots"]
 
@@ -123,11 +124,16 @@ def show(memory: Floats, game: GameArrays, rows: RowArrays, i: int) -> tuple[flo
         return score_cleaned(h, v, u, rows.shown_matrix, i, length)
     if rows.form == MATRIX:
         length = rows.shown_matrix.shape[1]
-        flat = rows.shown_matrix.reshape(rows.shown_matrix.size)
-        return run_sparse_row(memory, h, v, u, rows.columns, 0, flat, i * length, length, 0.0, 0.0, False)
-    first = rows.indptr[i]
-    length = rows.indptr[i + 1] - first
-    return run_sparse_row(memory, h, v, u, rows.columns, first, rows.shown_values, first, length, 0.0, 0.0, False)
+        place, first = 0, i * length
+        values = rows.shown_matrix.reshape(rows.shown_matrix.size)
+    else:
+        place = first = rows.indptr[i]
+        length = rows.indptr[i + 1] - first
+        values = rows.shown_values
+    score = score_sparse(h, v, u, rows.columns, place, values, first, length)
+    if math.isfinite(score):
+        return score, 0
+    return score_sparse_cleaned(h, v, u, rows.columns, place, values, first, length)
 
 
 @compiled
@@ -193,19 +199,81 @@ def learn_batch(
         (-1, 0) if all went well, else the row that was refused and why; the rows before it have been learned.
 
     """
+    h, _, v, u = split(memory)
+    # Taken out of their bundles once: each look into one counts references, which costs as much as a short row.
+    matrix, shown, width = rows.matrix, rows.shown_matrix, rows.matrix.shape[1]
+    kept, lengths, kept_targets, kept_weights = window.matrix, window.lengths, window.targets, window.weights
+    firsts, columns, values = window.first, window.columns, window.values
+    nodes, starts, state, generator = game.nodes, game.starts, game.game, game.generator
+    book, slack, heap, where = game.book, game.slack, game.heap, game.where
+    plan, plan_generator, copies = game.plan, game.plan_generator, game.copies
+    arrived, replayed, setup, spread = game.arrived, game.replayed, game.setup, game.spread
+    is_plain = rows.form == PREFIX and kept.shape[1] > 0
+    is_additive, rounds = h[RULE] < WINNOW, int(setup[REPLAYS])
     for i in range(targets.shape[0]):
-        score, status = show(memory, game, rows, i)
-        if status == 0:
-            scores[i] = score
-            status = learn_arrival(memory, window, rows, i, slots[i], targets[i], weights[i])
+        target, weight, slot = targets[i], weights[i], slots[i]
+        if is_plain and plan[STORED] == 0.0:
+            score, status = score_dense(h, v, u, shown, i, width), 0
+            if not math.isfinite(score):
+                score, status = score_cleaned(h, v, u, shown, i, width)
+        else:
+            score, status = show(memory, game, rows, i)
         if status != 0:
             return i, status
-        widen_spread(game.spread, targets[i])
-        if slots[i] >= 0:
-            enter(game, window, slots[i], arrivals + i + 1, targets[i], weights[i])
-        status = replay(memory, game, window)
+        scores[i] = score
+        if is_plain:
+            # Learning may turn absent values of the row into zeros, so look before it where the last present one is.
+            present = present_in_row(matrix, i, width)
+            status = learn_dense(memory, h, v, u, matrix, i, width, target, weight)
+            if slot >= 0 and status == 0:
+                put_in_matrix(kept, lengths, slot, matrix, i, present)
+        else:
+            status = learn_arrival(memory, window, rows, i, slot, target, weight)
         if status != 0:
             return i, status
+        widen_spread(spread, target)
+        if slot >= 0:
+            if book[KIND] != 0.0:
+                slack_release(book, slack, heap, where, slot)
+            player_admit(nodes, starts, state, slot)
+            arrived[slot] = arrivals + i + 1
+            replayed[slot] = 0
+            kept_targets[slot] = target
+            kept_weights[slot] = weight
+        if rounds == 0 or state[SIZE] == 0.0:
+            continue
+        if is_additive:
+            finite = replay_plain(
+                memory,
+                rounds,
+                nodes,
+                starts,
+                state,
+                generator,
+                book,
+                slack,
+                heap,
+                where,
+                plan,
+                plan_generator,
+                copies,
+                replayed,
+                setup,
+                spread,
+                kept,
+                columns,
+                values,
+                firsts,
+                lengths,
+                kept_targets,
+                kept_weights,
+            )
+            if not finite:
+                return i, fault(OVERFLOW, 0)
+        else:
+            status = replay(memory, game, window)
+            if status != 0:
+                return i, status
     return -1, 0
 
 

@@ -117,16 +117,16 @@ class NativeReplay:
         """Learn one row and replay."""
         model, game = self.model, self.game
         model.learn(x, target, w)
-        columns, row, length = self._row_at_hand(x)
+        columns, row = self._row_at_hand(x)
         slot = game.gate.settle(target > 0.0)
-        self.window.reserve(len(model.features), 1, length, game.size)
+        self.window.reserve(len(model.features), 1, len(row), game.size)
         status = kernels.replay_row(
             model.memory,
             slot,
             game.gate.seen,
             columns,
             row,
-            length,
+            len(row),
             target,
             float(w),
             *self._arrays(),
@@ -153,21 +153,12 @@ class NativeReplay:
         if status != 0:
             raise diverged()
 
-    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats, int]:
-        """Give columns (none for the first ones), values and length of the row that the model just learned."""
-        model = self.model
-        packed = model._packed
-        if packed is not None and len(x) == model._width and not self._counts_columns:
-            try:
-                fresh = model._getter(x) == packed
-            except KeyError:
-                fresh = False
-            if fresh:
-                row = model.memory[layout.HEADER : layout.HEADER + len(packed)]
-                columns = model._columns
-                return NO_COLUMNS if columns is None else columns, row, len(packed)
-        columns, values = read_row(x, model.features, learn=False)
-        return columns, values, len(columns)
+    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats]:
+        """Give columns (none for the first ones) and values of the row that the model just learned."""
+        if self._counts_columns:
+            return read_row(x, self.model.features, learn=False)
+        columns, row = self.model.row_at_hand(x)
+        return NO_COLUMNS if columns is None else columns, row
 
     def learn_frame(self, frame: Any, targets: Floats, weights: Floats, scaler: Scaler | None = None) -> Floats:
         """Learn the rows of a frame, each with its replays; give the score that each had before it was learned.
@@ -218,7 +209,6 @@ class NativeReplay:
         """
         model, game = self.model, self.game
         model._make_room()
-        model._packed = None
         slots, scores = self._settle(targets), np.empty(len(rows))
         entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
         self.window.reserve(len(model.features), len(rows), entries, game.size)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.linear.compiled import compiled
 
-__all__ = ["NativeWindow", "WindowArrays", "put_dense", "put_entries"]
+__all__ = ["NativeWindow", "WindowArrays", "put_dense", "put_entries", "put_in_matrix"]
 
 # Rows of up to this many columns stay in a matrix whatever they hold.
 ALWAYS_DENSE = 64
@@ -31,20 +31,25 @@ class WindowArrays(NamedTuple):
 
 
 @compiled
+def put_in_matrix(matrix: Any, lengths: Any, slot: int, X: Any, i: int, length: int) -> None:
+    """Store the first `length` values of row i of a matrix in a slot of another, with 0 for absent ones."""
+    present = 0
+    for j in range(length):
+        if np.isnan(X[i, j]):
+            matrix[slot, j] = 0.0
+        else:
+            matrix[slot, j] = X[i, j]
+            present = j + 1
+    for j in range(length, matrix.shape[1]):
+        matrix[slot, j] = 0.0
+    lengths[slot] = present
+
+
+@compiled
 def put_dense(window: WindowArrays, slot: int, X: Any, i: int, length: int) -> None:
     """Store the first `length` values of row i of a matrix, of which NaN are absent."""
     if window.matrix.shape[1] > 0:
-        matrix = window.matrix
-        present = 0
-        for j in range(length):
-            if np.isnan(X[i, j]):
-                matrix[slot, j] = 0.0
-            else:
-                matrix[slot, j] = X[i, j]
-                present = j + 1
-        for j in range(length, matrix.shape[1]):
-            matrix[slot, j] = 0.0
-        window.lengths[slot] = present
+        put_in_matrix(window.matrix, window.lengths, slot, X, i, length)
         return
     _open_slot(window, slot)
     for j in range(length):

@@ -33,8 +33,6 @@ from stream_maxloss.linear.kernels import (
     learn_dense,
     learn_sparse,
     plan,
-    step_dense,
-    step_sparse,
 )
 from stream_maxloss.linear.memory import (
     AVERAGED,
@@ -43,12 +41,16 @@ from stream_maxloss.linear.memory import (
     NEEDS_NORM,
     RULE,
     SCALE_SUM,
+    STEPS,
+    UPDATES,
+    V_INTERCEPT,
     WARMUP,
     WINNOW,
     Floats,
 )
+from stream_maxloss.linear.memory import SCALE as WEIGHT_SCALE
 from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import game_loss, logistic
+from stream_maxloss.linear.rules import game_loss, is_steady, logistic, margin_of, steady_step
 from stream_maxloss.linear.scoring import (
     OVERFLOW,
     combine,
@@ -61,7 +63,7 @@ from stream_maxloss.linear.scoring import (
     square_sparse,
 )
 
-__all__ = ["current_score", "loss_seen", "replay"]
+__all__ = ["current_score", "loss_seen", "play_round", "replay", "replay_plain"]
 
 
 @compiled
@@ -84,7 +86,8 @@ def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: fl
 @compiled
 def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> float:
     """Score a row of the window with the current iterate w_t, which is what the game is played against."""
-    length = window.lengths[slot]
+    # Not as the 32 bits that it is stored in: every kernel would be compiled twice.
+    length = np.int64(window.lengths[slot])
     if window.matrix.shape[1] > 0:
         if h[RULE] < WINNOW:
             return combine(h, dot_dense(v, window.matrix, slot, length))
@@ -96,25 +99,19 @@ def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: i
 
 
 @compiled
-def step_on(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int, score: float) -> None:
-    """Let the learner take its step on a row of the window."""
-    length, target, weight = window.lengths[slot], window.targets[slot], window.weights[slot]
+def learn_again(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> None:
+    """Let the learner learn a row of the window."""
+    length, target, weight = np.int64(window.lengths[slot]), window.targets[slot], window.weights[slot]
     if window.matrix.shape[1] > 0:
-        if h[RULE] < WINNOW:
-            step_dense(memory, h, v, u, window.matrix, slot, length, target, weight, score)
-        else:
-            learn_dense(memory, h, v, u, window.matrix, slot, length, target, weight)
-        return
-    first = window.first[slot]
-    if h[RULE] < WINNOW:
-        step_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight, score)
+        learn_dense(memory, h, v, u, window.matrix, slot, length, target, weight)
     else:
+        first = window.first[slot]
         learn_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight)
 
 
 @compiled
 def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays, window: WindowArrays) -> bool:
-    """Replay one row; give False if the learner has diverged on it."""
+    """Replay one row with a multiplicative rule; give False if the learner has diverged on it."""
     slot, probability = player_draw(game.nodes, game.starts, game.game, game.generator)
     if game.plan[COUNT] > 0.0:
         place = snapshot_place(game.plan, game.plan_generator)
@@ -124,7 +121,7 @@ def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays
     if not math.isfinite(score):
         return False
     loss = loss_seen(game.setup, game.spread, h, score, window.targets[slot])
-    step_on(memory, h, v, u, window, slot, score)
+    learn_again(memory, h, v, u, window, slot)
     if game.book[KIND] != 0.0:
         loss -= slack_of(game.book, game.slack, slot)
         slack_step(game.book, game.slack, game.heap, game.where, slot)
@@ -206,9 +203,10 @@ def replay_plain(
     """
     h, _, v, u = split(memory)
     dense = matrix.shape[1] > 0
+    steady, limit = is_steady(h), margin_of(h)
     for _ in range(rounds):
         slot, probability = player_draw(nodes, starts, game, generator)
-        length = lengths[slot]
+        length = np.int64(lengths[slot])
         first = 0 if dense else firsts[slot]
         if schedule[COUNT] > 0.0:
             place = snapshot_place(schedule, schedule_generator)
@@ -229,8 +227,16 @@ def replay_plain(
         target = targets[slot]
         loss = loss_seen(setup, spread, h, score, target)
         count(h, score, target)
-        shrink, coefficient = plan(h, score, target, weights[slot], norm)
-        delta = commit(h, shrink, coefficient, score, norm)
+        if steady:
+            # `plan`, `commit` and `finish` for the rules that only ever add.
+            coefficient = steady_step(h, h[STEPS], target, weights[slot]) if target * score <= limit else 0.0
+            delta = coefficient / h[WEIGHT_SCALE]
+            if coefficient != 0.0:
+                h[UPDATES] += 1.0
+                h[V_INTERCEPT] += h[INTERCEPT] * delta
+        else:
+            shrink, coefficient = plan(h, score, target, weights[slot], norm)
+            delta = commit(h, shrink, coefficient, score, norm)
         if coefficient != 0.0:
             correction = h[SCALE_SUM] * delta if h[AVERAGED] != 0.0 else 0.0
             if dense:
@@ -244,9 +250,10 @@ def replay_plain(
                     v[columns[k]] += delta * values[k]
                     if correction != 0.0:
                         u[columns[k]] += correction * values[k]
-        finish(h, v)
-        if h[RULE] == LLM or h[WARMUP] > 0.0:
-            adapt(memory, h, score, target)
+        if not steady:
+            finish(h, v)
+            if h[RULE] == LLM or h[WARMUP] > 0.0:
+                adapt(memory, h, score, target)
         if book[KIND] != 0.0:
             loss -= slack_of(book, slack, slot)
             slack_step(book, slack, heap, where, slot)

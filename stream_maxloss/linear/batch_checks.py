@@ -36,6 +36,9 @@ def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
         If a weight is not positive and finite, or their number is wrong.
 
     """
+    if isinstance(w, int | float) and 0.0 < w < np.inf:
+        # One look at the number instead of one at each of its copies.
+        return np.full(rows, w, dtype=np.float64)
     weights = np.full(rows, w, dtype=np.float64) if np.isscalar(w) else as_array(w).astype(np.float64)
     if len(weights) != rows:
         raise ValueError(f"w must be one number or one per row, got {len(weights)} for {rows} rows")

@@ -20,6 +20,8 @@ from stream_maxloss.linear.scaler import Scaler
 
 __all__ = ["LinearClassifier"]
 
+INFINITY = math.inf
+
 
 class LinearClassifier(base.MiniBatchClassifier):
     """Base of the binary linear learners.
@@ -53,11 +55,17 @@ class LinearClassifier(base.MiniBatchClassifier):
             sign = SIGNS[y]
         except (KeyError, TypeError):
             sign = sign_of(y)
-        self._model.learn(x, sign, w)
+        # `LinearModel.learn` written out: a call less.
+        model = self._model
+        if not (0.0 < w < INFINITY and model.learn_row(model.address, model.columns_at, model.names, x, sign, w) == 0):
+            model.learn(x, sign, w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> bool:
         """Return True iff the score is not negative."""
-        return self._model.score(x) >= 0.0
+        # `LinearModel.score` written out: a call less.
+        model = self._model
+        score = model.score_row(model.address, model.columns_at, model.names, x)
+        return (score if score - score == 0.0 else model.score_slowly(x)) >= 0.0
 
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[bool, float]:
         """Return the logistic function of the score as the probability of True."""

@@ -1,8 +1,9 @@
-"""One pass over columns as they lie, without turning them into rows first.
+"""One pass over columns as they lie, a tile of rows at a time.
 
-The Perceptron and the hinge learner without a radius change their weights only on rows within the margin. So eight rows
-are scored at once with the same weights, column by column; the scores up to the first row that calls for a step hold,
-and scoring goes on behind it. The sums run over the columns in order, as over a sparse row: the same bits.
+The Perceptron and the hinge learner without a radius change their weights only on rows within the margin, and their
+scale stays 1. Of narrow rows eight are scored at once with the same weights, column by column; the scores up to the
+first row that calls for a step hold, and scoring goes on behind it. Wide rows are turned first and scored one by
+one, in vector registers along the row. Both sums are those of `scoring.dot_dense`: the same bits.
 """
 
 from __future__ import annotations
@@ -10,13 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray
 
 from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.memory import (
     AVERAGED,
-    FIRST,
-    FOURTH,
     HINGE,
     INTERCEPT,
     MISTAKES,
@@ -24,146 +22,155 @@ from stream_maxloss.linear.memory import (
     RADIUS,
     RULE,
     SCALE,
-    SECOND,
     STEPS,
     UPDATES,
     V_INTERCEPT,
     Floats,
 )
 from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import step_size
-from stream_maxloss.linear.scoring import Integers
-from stream_maxloss.rows.pointer import pointer_to_floats
+from stream_maxloss.linear.rules import margin_of, steady_step
+from stream_maxloss.linear.scoring import ORDERED_SUM, Integers, dot_vectorised
+from stream_maxloss.rows.matrix import numbers_at, turn
+from stream_maxloss.rows.vectors import copy_bytes, count_beyond
 
 __all__ = ["is_columnar", "run_columns"]
 
-# Rows scored at once.
+# Rows scored at once, and that a narrow tile may be read beyond its end.
 BLOCK = 8
+# Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
+# column.
+NARROW_TILE = 256
+WIDE_TILE = 32768
+FEWEST_ROWS = 32
 
 
 def is_columnar(memory: Floats) -> bool:
     """Tell whether a learner's weights stay as they are on rows beyond its margin."""
-    return bool(memory[RULE] in (PERCEPTRON, HINGE) and memory[AVERAGED] == 0.0 and memory[RADIUS] == 0.0)
+    plain = memory[AVERAGED] == 0.0 and memory[RADIUS] == 0.0 and memory[SCALE] == 1.0
+    return bool(memory[RULE] in (PERCEPTRON, HINGE) and plain)
 
 
 @compiled
-def eight(address: int) -> Floats:
-    """Return the eight numbers at an address. Places 0 to 7 in them need no check for negative ones."""
-    return carray(pointer_to_floats(address), (BLOCK,))
+def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weights: int) -> int:
+    """Score, then learn, the rows of a tile; return the first whose score is not finite, or their number.
+
+    The tile is the columns, the targets and room for the scores, `stride` bytes apart each.
+    """
+    width = own.shape[0]
+    own_at, targets = own.ctypes.data, base + stride * width
+    scores = targets + stride
+    limit = margin_of(h)
+    # A sum, so that the compiler cannot know it is infinity: it would test bits where one comparison is enough.
+    ceiling = limit + math.inf
+    constant, learns_constant = h[V_INTERCEPT], h[INTERCEPT] != 0.0
+    begun, mistakes, updates = h[STEPS], 0, 0
+    row = 0
+    while row < length:
+        at = base + 8 * row
+        good = count_beyond(own_at, width, at, stride, constant, targets + 8 * row, limit, ceiling, scores + 8 * row)
+        row += good
+        if good == BLOCK:
+            continue
+        if row >= length:
+            break
+        score, target = numbers_at(scores + 8 * row)[0], numbers_at(targets + 8 * row)[0]
+        if not math.isfinite(score):
+            break
+        mistakes += (score >= 0.0) != (target > 0.0)
+        updates += 1
+        delta = steady_step(h, begun + row + 1.0, target, numbers_at(weights + 8 * row)[0])
+        if learns_constant:
+            constant += delta
+        at = base + 8 * row
+        for j in range(width):
+            numbers_at(own_at + 8 * j)[0] += delta * numbers_at(at)[0]
+            at += stride
+        row += 1
+    row = min(row, length)
+    h[V_INTERCEPT] = constant
+    h[MISTAKES] += mistakes
+    h[UPDATES] += updates
+    h[STEPS] = begun + row
+    return row
 
 
 @compiled
-def copy_tile(addresses: Integers, first: int, length: int, tile: Floats, stride: int) -> None:
-    """Copy some rows of the columns, each column to its stretch of the tile."""
+def run_wide(
+    h: Floats, own: Floats, X: Floats, length: int, first: int, targets: Floats, weights: Floats, scores: Floats
+) -> int:
+    """Score, then learn, the rows of a turned tile; return the first whose score is not finite, or their number."""
+    width = own.shape[0]
+    limit = margin_of(h)
+    for i in range(length):
+        score = dot_vectorised(own, X, i, width) + h[V_INTERCEPT]
+        target = targets[first + i]
+        scores[first + i] = score
+        # Outside: within the margin, or not finite.
+        if not (limit < target * score < math.inf):
+            if not math.isfinite(score):
+                return i
+            if (score >= 0.0) != (target > 0.0):
+                h[MISTAKES] += 1.0
+            h[UPDATES] += 1.0
+            delta = steady_step(h, h[STEPS] + 1.0, target, weights[first + i])
+            if h[INTERCEPT] != 0.0:
+                h[V_INTERCEPT] += delta
+            for j in range(width):
+                own[j] += delta * X[i, j]
+        h[STEPS] += 1.0
+    return length
+
+
+@compiled
+def run_narrow_tiles(
+    h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
+) -> int:
+    """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
+    rows, width = targets.shape[0], own.shape[0]
+    # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
+    stride = 8 * (NARROW_TILE + BLOCK)
+    tile = np.zeros((width + 2) * (NARROW_TILE + BLOCK))
     base = tile.ctypes.data
-    for j in range(addresses.shape[0]):
-        source, goal = addresses[j] + 8 * first, base + 8 * stride * j
-        for k in range(0, length - BLOCK + 1, BLOCK):
-            x, y = eight(source + 8 * k), eight(goal + 8 * k)
-            # All are read before any is written: the compiler may then move them as vectors.
-            x0, x1, x2, x3, x4, x5, x6, x7 = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-            y[0], y[1], y[2], y[3], y[4], y[5], y[6], y[7] = x0, x1, x2, x3, x4, x5, x6, x7
-        for k in range(length - length % BLOCK, length):
-            eight(goal + 8 * k)[0] = eight(source + 8 * k)[0]
+    for first in range(0, rows, NARROW_TILE):
+        length = min(NARROW_TILE, rows - first)
+        for j in range(width):
+            copy_bytes(base + stride * j, addresses[j] + 8 * first, 8 * length)
+        copy_bytes(base + stride * width, targets.ctypes.data + 8 * first, 8 * length)
+        done = run_narrow(h, own, base, stride, length, weights.ctypes.data + 8 * first)
+        copy_bytes(scores.ctypes.data + 8 * first, base + stride * (width + 1), 8 * done)
+        if done < length:
+            return first + done
+    return rows
 
 
 @compiled
-def score_eight(v: Floats, columns: Integers, address: int, stride: int, h: Floats, scores: Floats) -> None:
-    """Score eight rows, the first of which has its first value at the address."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for j in range(columns.shape[0]):
-        weight = v[columns[j]]
-        x = eight(address)
-        s0 += weight * x[0]
-        s1 += weight * x[1]
-        s2 += weight * x[2]
-        s3 += weight * x[3]
-        s4 += weight * x[4]
-        s5 += weight * x[5]
-        s6 += weight * x[6]
-        s7 += weight * x[7]
-        address += 8 * stride
-    scale, constant = h[SCALE], h[V_INTERCEPT]
-    scores[0] = scale * (s0 + constant)
-    scores[1] = scale * (s1 + constant)
-    scores[2] = scale * (s2 + constant)
-    scores[3] = scale * (s3 + constant)
-    scores[4] = scale * (s4 + constant)
-    scores[5] = scale * (s5 + constant)
-    scores[6] = scale * (s6 + constant)
-    scores[7] = scale * (s7 + constant)
-
-
-@compiled
-def step_column(
-    h: Floats,
-    v: Floats,
-    columns: Integers,
-    address: int,
-    stride: int,
-    score: float,
-    target: float,
-    coefficient: float,
-) -> None:
-    """Take the step on the row that has its first value at the address."""
-    if (score >= 0.0) != (target > 0.0):
-        h[MISTAKES] += 1.0
-    h[UPDATES] += 1.0
-    delta = coefficient / h[SCALE]
-    if h[INTERCEPT] != 0.0:
-        h[V_INTERCEPT] += delta
-    for j in range(columns.shape[0]):
-        v[columns[j]] += delta * eight(address)[0]
-        address += 8 * stride
+def run_wide_tiles(
+    h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
+) -> int:
+    """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
+    rows, width = targets.shape[0], own.shape[0]
+    tile = max(FEWEST_ROWS, WIDE_TILE // width // BLOCK * BLOCK)
+    # An odd number of cache lines a row: rows a power of two apart would share few lines of the cache.
+    X = np.zeros((tile, BLOCK * ((width + BLOCK - 1) // BLOCK | 1)))
+    for first in range(0, rows, tile):
+        length = min(tile, rows - first)
+        turn(addresses, first, first + length, X.ctypes.data, 8 * X.shape[1])
+        done = run_wide(h, own, X, length, first, targets, weights, scores)
+        if done < length:
+            return first + done
+    return rows
 
 
 @compiled
 def run_columns(
-    memory: Floats,
-    columns: Integers,
-    addresses: Integers,
-    targets: Floats,
-    weights: Floats,
-    scores: Floats,
+    memory: Floats, columns: Integers, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
 ) -> int:
     """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
     h, _, v, _ = split(memory)
-    rows, width = targets.shape[0], columns.shape[0]
-    rule, rate, margin, decays = h[RULE], h[FIRST], h[SECOND], h[FOURTH]
-    limit = margin if rule == HINGE else 0.0
-    begun = h[STEPS]
-    # Rows enough that each column is read in long runs, few enough that the tile stays in the cache.
-    length = max(128, min(256, 8 * (320 // max(1, width))))
-    # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
-    stride = length + BLOCK
-    tile = np.zeros(stride * width + BLOCK)
-    base = tile.ctypes.data
-    found = np.empty(BLOCK)
-    for first in range(0, rows, length):
-        last = min(rows, first + length)
-        copy_tile(addresses, first, last - first, tile, stride)
-        row = first
-        while row < last:
-            score_eight(v, columns, base + 8 * (row - first), stride, h, found)
-            score = target = 0.0
-            end = min(row + BLOCK, last)
-            begin = row
-            while row < end:
-                score, target = found[row - begin], targets[row]
-                scores[row] = score
-                # Outside: within the margin, or not finite.
-                if not (limit < target * score < math.inf):
-                    break
-                row += 1
-            if row == end:
-                continue
-            if not math.isfinite(score):
-                h[STEPS] = begun + row
-                return row
-            coefficient = weights[row] * target
-            if rule == HINGE:
-                coefficient = step_size(rate, decays, begun + row + 1.0) * weights[row] * target / margin
-            step_column(h, v, columns, base + 8 * (row - first), stride, score, target, coefficient)
-            row += 1
-    h[STEPS] = begun + rows
-    return rows
+    own = v[columns]
+    if columns.shape[0] <= ORDERED_SUM:
+        done = run_narrow_tiles(h, own, addresses, targets, weights, scores)
+    else:
+        done = run_wide_tiles(h, own, addresses, targets, weights, scores)
+    v[columns] = own
+    return done

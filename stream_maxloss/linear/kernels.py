@@ -56,7 +56,7 @@ from stream_maxloss.linear.scoring import (
     square_sparse,
 )
 
-__all__ = ["learn_dense", "learn_sparse", "step_dense", "step_sparse"]
+__all__ = ["learn_dense", "learn_sparse", "present_in_row", "step_dense", "step_sparse"]
 
 # w = SCALE * v: fold the scale into v before v grows so large that the average, a difference, loses its digits.
 SMALLEST_SCALE = 1e-5
@@ -207,6 +207,15 @@ def present_columns(x: Floats, length: int) -> int:
     """Return how many leading columns a dense row needs: all up to its last present value."""
     for j in range(length - 1, -1, -1):
         if not np.isnan(x[j]):
+            return j + 1
+    return 0
+
+
+@compiled
+def present_in_row(X: Floats, i: int, length: int) -> int:
+    """Return `present_columns` of row i of a matrix, which is not sliced out."""
+    for j in range(length - 1, -1, -1):
+        if not np.isnan(X[i, j]):
             return j + 1
     return 0
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,15 +15,12 @@ from stream_maxloss.linear.batch_checks import check_length, is_tame
 from stream_maxloss.linear.columnar import is_columnar, run_columns
 from stream_maxloss.linear.faults import check_rows, feature_name, find_fault, refuse_row, refuse_value
 from stream_maxloss.linear.passes import (
-    learn_row,
-    learn_row_columns,
+    UNREADABLE,
     learn_row_sparse,
     row_entry_points,
     run_csr,
     run_dense,
     run_matrix,
-    score_row,
-    score_row_columns,
     score_row_sparse,
 )
 from stream_maxloss.rows import Rows, read_frame, read_row
@@ -33,8 +28,6 @@ from stream_maxloss.rows.frame import Numbers, open_numbers
 
 __all__ = ["LinearModel"]
 
-ROW_OFFSET = layout.row_offset()
-STEPS = layout.STEPS
 INFINITY = math.inf
 FIRST_CAPACITY = 16
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
@@ -96,23 +89,20 @@ class LinearModel:
         # Every hashed column is known from the start.
         memory[layout.SEEN] = len(self.features)
         self.memory = layout.grow(memory, max(FIRST_CAPACITY, len(self.features)), initial)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start without a short cut; the first row sets it up."""
+        self.names: tuple[Hashable, ...] = ()
+        self.address = self.columns_at = 0
+        self._columns: NDArray[np.int64] | None = None
         self._forget_row()
 
     def _forget_row(self) -> None:
-        """Drop the packed row and the short cut that packed it."""
-        self._width = -1
-        self._getter: Callable[[Any], tuple[Any, ...]] = tuple
-        self._pack: Callable[..., None] = struct.Struct("0d").pack_into
-        self._packed: tuple[Any, ...] | None = None
-        self._columns: NDArray[np.int64] | None = None
-        self._buffer: Any = self.memory.data
-        self._address = self.memory.ctypes.data
-        self._score_row: Callable[[int], float] = score_row
-        self._learn_row: Callable[[int, float, float], int] = learn_row
-        self._score, self._scored_at = 0.0, -1.0
-        self._limit = math.inf
-        if is_columnar(self.memory):
-            self._limit = float(self.memory[layout.SECOND]) if self.memory[layout.RULE] == layout.HINGE else 0.0
+        """Drop the short cut for rows with the names of the last one."""
+        self.score_row: Callable[..., float] = score_nothing
+        self.learn_row: Callable[..., int] = learn_nothing
+        self._is_at_hand = False
 
     def __getstate__(self) -> dict[str, Any]:
         # The short cut holds views and C objects that do not pickle; it is rebuilt by the next row.
@@ -120,7 +110,7 @@ class LinearModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._forget_row()
+        self._begin()
 
     def _make_room(self) -> None:
         """Grow the memory to the feature map's size, twofold so that growing costs O(1) a feature."""
@@ -132,56 +122,29 @@ class LinearModel:
 
     def _remember_row(self, x: Mapping[Hashable, Any], columns: NDArray[np.int64]) -> None:
         """Set up the short cut for rows with the names of this one, if each name is one feature."""
-        names = sorted(x, key=self.features.find)
+        names = tuple(sorted(x, key=self.features.find))
         if len(columns) != len(x) or [self.features.find(name) for name in names] != columns.tolist():
             return
-        self._width = len(names)
-        self._score_row, self._learn_row = row_entry_points()
-        if len(names) == 1:
-            only = names[0]
-            self._getter = lambda row: (row[only],)
-        else:
-            self._getter = itemgetter(*names) if names else lambda row: ()
-        self._pack = struct.Struct(f"{len(names)}d").pack_into
-        self._packed = None
-        prefix = bool((columns == np.arange(len(columns))).all())
-        self._columns = None if prefix else columns
+        self.score_row, self.learn_row = row_entry_points()
+        self.names = names
+        self._columns = None if (columns == np.arange(len(columns))).all() else columns
+        self.columns_at = 0 if self._columns is None else columns.ctypes.data
+        self.address = self.memory.ctypes.data
         self.memory[layout.ROW_LENGTH] = len(names)
-        if prefix:
+        if self._columns is None:
             self.memory[layout.SEEN] = max(self.memory[layout.SEEN], len(names))
 
     def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         """Learn one row.
 
-        The fast way packs the values straight into the memory: it works when the names are those of the row before
-        and all values are numbers. `_packed` saves packing the same row twice, as in predict-then-learn; and where the
-        rule only steps within a margin, a row that was just scored beyond it needs no kernel at all. `_scored_at`, the
-        number of steps at the time, tells whether the weights are still those of the score.
+        The fast way reads the values of a dict inside the kernel, straight into the memory: it works when the names are
+        those of the row before and all values are numbers.
         """
         if not 0.0 < w < INFINITY:
             raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
-        if len(x) == self._width:
-            try:
-                values = self._getter(x)
-                if values != self._packed:
-                    self._packed = None
-                    self._pack(self._buffer, ROW_OFFSET, *values)
-                    self._packed = values
-                elif self._limit < target * self._score < INFINITY and self._buffer[STEPS] == self._scored_at:
-                    # Just scored, and beyond the margin: the row counts and changes nothing else.
-                    self._buffer[STEPS] = self._scored_at = self._scored_at + 1.0
-                    return
-            except (KeyError, struct.error, OverflowError):
-                pass
-            else:
-                columns = self._columns
-                if columns is None:
-                    status = self._learn_row(self._address, target, w)
-                else:
-                    status = learn_row_columns(self.memory, columns, target, w)
-                if status == 0:
-                    return
-        self._learn_slowly(x, target, w)
+        self._is_at_hand = self.learn_row(self.address, self.columns_at, self.names, x, target, w) == 0
+        if not self._is_at_hand:
+            self._learn_slowly(x, target, w)
 
     def _learn_slowly(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         known = len(self.features)
@@ -195,25 +158,21 @@ class LinearModel:
             raise refuse_value(status, name, value)
         self._remember_row(x, columns)
 
+    def row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64] | None, NDArray[np.float64]]:
+        """Return columns (None for the first ones) and values of the row that was just learned, absent values as 0."""
+        if self._is_at_hand:
+            return self._columns, self.memory[layout.HEADER : layout.HEADER + len(self.names)]
+        return read_row(x, self.features, learn=False)
+
     def score(self, x: Mapping[Hashable, Any]) -> float:
         """Return the score of one row."""
-        if len(x) == self._width:
-            try:
-                values = self._getter(x)
-                if values != self._packed:
-                    self._packed = None
-                    self._pack(self._buffer, ROW_OFFSET, *values)
-                    self._packed = values
-            except (KeyError, struct.error, OverflowError):
-                pass
-            else:
-                columns = self._columns
-                score = self._score_row(self._address) if columns is None else score_row_columns(self.memory, columns)
-                if score - score == 0.0:  # finite: an absent or infinite value makes the score NaN or infinite
-                    self._score, self._scored_at = score, self._buffer[STEPS]
-                    return score
-        sparse_columns, sparse_values = read_row(x, self.features, learn=False)
-        return score_row_sparse(self.memory, sparse_columns, sparse_values)
+        score = self.score_row(self.address, self.columns_at, self.names, x)
+        return score if score - score == 0.0 else self.score_slowly(x)
+
+    def score_slowly(self, x: Mapping[Hashable, Any]) -> float:
+        """Return the score of a row that the fast way leaves: an absent value makes its score NaN, for one."""
+        columns, values = read_row(x, self.features, learn=False)
+        return score_row_sparse(self.memory, columns, values)
 
     def run(self, frame: Any, targets: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score, then learn, each row of a frame; if a row is refused, the model is as before."""
@@ -233,8 +192,7 @@ class LinearModel:
                 check_rows(stretches, self.features, self.memory[layout.RULE] == layout.WINNOW)
                 is_safe = self._cannot_overflow(stretches, weights)
             if not is_safe:
-                self.memory = self.memory.copy()
-                self._forget_row()
+                before = self.memory.copy()
                 if numbers is not None and len(targets) == numbers.num_rows and is_columnar(self.memory):
                     done = self._run_columns(numbers, targets, weights, scores)
                     stretches = numbers.stretches(done) if done < len(targets) else []
@@ -383,6 +341,16 @@ class LinearModel:
         self.features = features
         self.memory = memory
         self._forget_row()
+
+
+def score_nothing(*arguments: Any) -> float:
+    """Stand in for the fast way while there is none."""
+    return math.nan
+
+
+def learn_nothing(*arguments: Any) -> int:
+    """Stand in for the fast way while there is none."""
+    return UNREADABLE
 
 
 def fits(memory: NDArray[np.float64], own: NDArray[np.float64]) -> bool:

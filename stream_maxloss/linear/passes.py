@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from numba import carray, types
 
@@ -34,36 +35,45 @@ from stream_maxloss.linear.memory import (
     RULE,
     SCALE,
     SEEN,
+    STEPS,
     V_INTERCEPT,
     WARMUP,
     WINNOW,
     Floats,
 )
+from stream_maxloss.linear.rules import is_steady, margin_of
 from stream_maxloss.linear.scoring import (
     ORDERED_SUM,
     OVERFLOW,
     Integers,
     clean,
+    combine,
+    dot_dense,
     dot_vectorised,
     fault,
     score_dense,
     score_sparse,
     square_dense,
 )
-from stream_maxloss.rows.pointer import pointer_to_floats
+from stream_maxloss.rows.dict_values import python_object, read_values
+from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers
 
 __all__ = [
     "learn_row",
-    "learn_row_columns",
     "learn_row_sparse",
     "row_entry_points",
     "run_csr",
     "run_dense",
     "run_matrix",
+    "score_cleaned",
     "score_row",
-    "score_row_columns",
     "score_row_sparse",
+    "score_sparse_cleaned",
+    "split",
 ]
+
+# What `learn_row` returns for a dict that has another name or a value that is no number.
+UNREADABLE = -1
 
 
 @compiled
@@ -86,41 +96,52 @@ def memory_at(address: int) -> Floats:
 
 
 @compiled
-def score_row(address: int) -> float:
-    """Score the dense row at hand. NaN or infinity tells that a value is absent or infinite."""
-    h, row, v, u = split(memory_at(address))
-    return score_dense(h, v, u, row, 0, int(h[ROW_LENGTH]))
+def columns_at(address: int, length: int) -> Integers:
+    """Return some columns by their address."""
+    return carray(pointer_to_integers(address), (length,))
 
 
 @compiled
-def learn_row(address: int, target: float, weight: float) -> int:
-    """Learn the dense row at hand."""
+def score_row(address: int, columns: int, names: Any, x: Any) -> float:
+    """Score a dict. NaN or infinity tells that a value is absent, infinite or no number.
+
+    `names` are those of the row, in the order of their columns: the first ones, if the address `columns` is 0.
+    """
     memory = memory_at(address)
     h, row, v, u = split(memory)
-    return learn_dense(memory, h, v, u, row, 0, int(h[ROW_LENGTH]), target, weight)
+    length = int(h[ROW_LENGTH])
+    if not read_values(names, x, length, address + 8 * HEADER):
+        return math.nan
+    if columns != 0:
+        return score_sparse(h, v, u, columns_at(columns, length), 0, memory, HEADER, length)
+    return score_dense(h, v, u, row, 0, length)
+
+
+@compiled
+def learn_row(address: int, columns: int, names: Any, x: Any, target: float, weight: float) -> int:
+    """Learn a dict, given as to `score_row`. Return 0, a fault, or UNREADABLE."""
+    memory = memory_at(address)
+    h, row, v, u = split(memory)
+    length = int(h[ROW_LENGTH])
+    if not read_values(names, x, length, address + 8 * HEADER):
+        return UNREADABLE
+    if columns != 0:
+        return learn_sparse(memory, h, v, u, columns_at(columns, length), 0, memory, HEADER, length, target, weight)
+    if is_steady(h) and margin_of(h) < target * combine(h, dot_dense(v, row, 0, length)) < math.inf:
+        # The row counts and changes nothing else: a call with five arrays would cost as much as all of this.
+        h[STEPS] += 1.0
+        return 0
+    return learn_dense(memory, h, v, u, row, 0, length, target, weight)
 
 
 @cache
-def row_entry_points() -> tuple[Callable[[int], float], Callable[[int, float, float], int]]:
+def row_entry_points() -> tuple[Callable[..., float], Callable[..., int]]:
     """Return `score_row` and `learn_row` without numba's choice among argument types, which costs 100 ns a call."""
-    number, real = types.int64, types.float64
-    score_row.compile((number,))
-    learn_row.compile((number, real, real))
-    return score_row.overloads[(number,)].entry_point, learn_row.overloads[(number, real, real)].entry_point
-
-
-@compiled
-def score_row_columns(memory: Floats, columns: Integers) -> float:
-    """Score the row at hand, whose values lie in these columns."""
-    h, _, v, u = split(memory)
-    return score_sparse(h, v, u, columns, 0, memory, HEADER, columns.shape[0])
-
-
-@compiled
-def learn_row_columns(memory: Floats, columns: Integers, target: float, weight: float) -> int:
-    """Learn the row at hand, whose values lie in these columns."""
-    h, _, v, u = split(memory)
-    return learn_sparse(memory, h, v, u, columns, 0, memory, HEADER, columns.shape[0], target, weight)
+    number, real, thing = types.int64, types.float64, python_object
+    score, learn = (number, number, thing, thing), (number, number, thing, thing, real, real)
+    score_row.compile(score)
+    learn_row.compile(learn)
+    return score_row.overloads[score].entry_point, learn_row.overloads[learn].entry_point
 
 
 @compiled
@@ -215,6 +236,16 @@ def run_dense(
 
 
 @compiled
+def score_sparse_cleaned(
+    h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
+) -> tuple[float, int]:
+    """Score a copy of a sparse row with absent values made zero; the row itself still shows what was absent."""
+    row = x[first : first + length].copy()
+    status = clean(row, length)
+    return score_sparse(h, v, u, columns, place, row, 0, length), status
+
+
+@compiled
 def run_sparse_row(
     memory: Floats,
     h: Floats,
@@ -232,11 +263,9 @@ def run_sparse_row(
     """Score, then learn, one sparse row. Return the score and a status."""
     score = score_sparse(h, v, u, columns, place, x, first, length)
     if not math.isfinite(score):
-        row = x[first : first + length].copy()
-        status = clean(row, length)
+        score, status = score_sparse_cleaned(h, v, u, columns, place, x, first, length)
         if status != 0:
             return score, status
-        score = score_sparse(h, v, u, columns, place, row, 0, length)
     elif learn and h[AVERAGED] == 0.0 and h[RULE] < WINNOW:
         step_sparse(memory, h, v, u, columns, place, x, first, length, target, weight, score)
         return score, 0

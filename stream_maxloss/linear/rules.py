@@ -17,13 +17,16 @@ from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.linear.memory import (
     ABSOLUTE,
     ADAPTED,
+    AVERAGED,
     BALANCED_WINNOW,
     FIRST,
+    FOURTH,
     HINGE,
     LLD,
     MARGIN_PURSUIT,
     PEGASOS,
     PERCEPTRON,
+    RADIUS,
     RULE,
     SECOND,
     THIRD,
@@ -31,7 +34,7 @@ from stream_maxloss.linear.memory import (
     Floats,
 )
 
-__all__ = ["game_loss", "plan_step", "step_size"]
+__all__ = ["game_loss", "is_steady", "margin_of", "plan_step", "steady_step", "step_size"]
 
 ROOT_TWO = math.sqrt(2.0)
 CATONI_CAP = 2.0 * ROOT_TWO / 3.0
@@ -147,6 +150,26 @@ def plan_step(
         return shrink, pull * target
     shift = second if rule == LLD else shift_of(adapted)
     return 1.0, plan_logistic_difference(first, shift, margin, weight, norm) * target
+
+
+@compiled
+def is_steady(h: Floats) -> bool:
+    """Tell whether the weights stay as they are on every row beyond the margin."""
+    return (h[RULE] == PERCEPTRON or h[RULE] == HINGE) and h[AVERAGED] == 0.0 and h[RADIUS] == 0.0
+
+
+@compiled
+def margin_of(h: Floats) -> float:
+    """Return the margin up to which a row calls for a step, if `is_steady`."""
+    return h[SECOND] if h[RULE] == HINGE else 0.0
+
+
+@compiled
+def steady_step(h: Floats, steps: float, target: float, weight: float) -> float:
+    """Return the coefficient of the step on row `steps` within the margin, if `is_steady`."""
+    if h[RULE] == HINGE:
+        return step_size(h[FIRST], h[FOURTH], steps) * weight * target / h[SECOND]
+    return weight * target
 
 
 @compiled

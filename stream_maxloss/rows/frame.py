@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.rows.columns import NumberColumn, read_columns, to_floats
 from stream_maxloss.rows.csr import assemble
+from stream_maxloss.rows.heading import Heading, Order, heading_of
 from stream_maxloss.rows.matrix import NumberTable
 
 __all__ = ["Rows", "read_frame"]
@@ -100,7 +101,7 @@ def is_arrow(frame: Any) -> bool:
     """Tell whether a frame is an Arrow table or record batch."""
     import pyarrow as pa
 
-    return isinstance(frame, pa.RecordBatch | pa.Table)
+    return isinstance(frame, (pa.RecordBatch, pa.Table))
 
 
 def is_numeric_pandas(frame: Any) -> bool:
@@ -145,27 +146,14 @@ def stretches(rows: int, columns: int, start: int = 0) -> Iterator[tuple[int, in
         yield first, min(first + length, rows)
 
 
-def is_numeric(batch: Any) -> bool:
-    """Tell whether a record batch has columns and all are numbers or booleans."""
-    import pyarrow as pa
-
-    types = pa.types
-    kinds = set(batch.schema.types)
-    return bool(kinds) and all(types.is_integer(t) or types.is_floating(t) or types.is_boolean(t) for t in kinds)
-
-
-def find_places(names: list[Hashable], batch: Any, features: Features, learn: bool) -> dict[int, int] | None:
-    """Return the place in the batch of each of the learner's columns, ascending; None if two names share a column."""
-    found = [features.find(name) for name in names]
-    if learn and min(found) < 0:
-        add_in_order(
-            [NumberColumn(names[j], to_floats(batch.column(j))) for j, c in enumerate(found) if c < 0], features
-        )
-        found = [features.find(name) for name in names]
-    places = {column: place for place, column in enumerate(found) if column >= 0}
-    if len(places) < sum(column >= 0 for column in found):
-        return None
-    return dict(sorted(places.items()))
+def find_order(heading: Heading, batch: Any, features: Features, learn: bool) -> Order:
+    """Return which columns of a numeric batch the learner reads, in which order. With `learn`, it knows all names."""
+    order = heading.order(features.find)
+    if learn and len(order.columns) < len(heading.names):
+        new = [place for place, column in enumerate(order.found) if column < 0]
+        add_in_order([NumberColumn(heading.names[j], to_floats(batch.column(j))) for j in new], features)
+        order = heading.order(features.find)
+    return order
 
 
 def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
@@ -175,13 +163,15 @@ def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
     """
     if not is_arrow(frame):
         return None
-    names, batch = to_record_batch(frame)
-    places = find_places(names, batch, features, learn) if is_numeric(batch) else None
-    if places is None:
+    batch = one_batch(frame)
+    heading = heading_of(batch)
+    if not heading.is_numeric:
         return None
-    table = NumberTable([batch.column(place) for place in places.values()])
-    columns = np.array(list(places), dtype=np.int64)
-    return Numbers([names[place] for place in places.values()], columns, table, batch.num_rows)
+    order = find_order(heading, batch, features, learn)
+    if not order.is_distinct:
+        return None
+    table = NumberTable(batch, heading.is_wide, order.places)
+    return Numbers(order.names, order.columns, table, batch.num_rows)
 
 
 def read_batch(names: list[Hashable], batch: Any, features: Features, learn: bool) -> Rows:
@@ -197,7 +187,7 @@ def to_record_batch(frame: Any) -> tuple[list[Hashable], Any]:
     import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
-        return list(frame.schema.names), frame
+        return list(heading_of(frame).names), frame
     if type(frame).__module__.partition(".")[0] == "pandas":
         return list(frame.columns), pandas_batch(frame)
     if not isinstance(frame, pa.Table):
@@ -220,9 +210,11 @@ def pandas_batch(frame: Any) -> Any:
 
 
 def one_batch(table: Any) -> Any:
-    """Return a table as one record batch."""
+    """Return an Arrow table as one record batch, and a record batch as it is."""
     import pyarrow as pa
 
+    if isinstance(table, pa.RecordBatch):
+        return table
     table = table.combine_chunks()
     batches = table.to_batches()
     if batches:
@@ -232,7 +224,8 @@ def one_batch(table: Any) -> Any:
 
 def dense_matrix(batch: Any) -> NDArray[np.float64]:
     """Return an all-numeric batch as a row-major matrix with NaN for null."""
-    return NumberTable(batch.columns).rows(0, batch.num_rows)
+    table = NumberTable(batch, heading_of(batch).is_wide, np.arange(batch.num_columns))
+    return table.rows(0, batch.num_rows)
 
 
 def from_matrix(names: list[Hashable], matrix: NDArray[np.float64], features: Features, learn: bool) -> Rows:

@@ -63,10 +63,41 @@ def test_tiles_of_any_length_give_the_scores_of_single_rows(maker, length) -> No
     same_state(one, many)
 
 
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS.keys())
+@pytest.mark.parametrize(("length", "width"), [(300, 48), (300, 49), (700, 51), (90, 500), (40, 1100)])
+def test_wide_rows_leave_the_model_of_the_rows(maker, length, width) -> None:
+    generator = np.random.default_rng(width)
+    columns = generator.standard_normal((width, length))
+    labels = columns[0] + generator.standard_normal(length) > 0.0
+    batch = pa.record_batch({f"f{j}": column for j, column in enumerate(columns)})
+    one, many = maker(), maker()
+    expected = []
+    for x, y in zip(rows_of(batch), labels.tolist(), strict=True):
+        expected.append(one._model.score(x))
+        one.learn_one(x, y)
+    np.testing.assert_allclose(many._learn_scored(batch, labels), expected, rtol=0.0, atol=1e-9)
+    assert many.weights == pytest.approx(one.weights, abs=1e-9)
+    assert (many.n_rows, many.n_mistakes) == (one.n_rows, one.n_mistakes)
+
+
+def test_columns_that_are_not_the_learners_first_ones_are_learned_in_place() -> None:
+    generator = np.random.default_rng(2)
+    columns, labels = generator.standard_normal((3, 40)), generator.random(40) < 0.5
+    one, many = Perceptron(), Perceptron()
+    for model in (one, many):
+        model.learn_one(dict.fromkeys("abcdef", 1.0), True)
+    batch = pa.record_batch(dict(zip("fbd", columns, strict=True)))
+    for x, y in zip(rows_of(batch), labels.tolist(), strict=True):
+        one.learn_one(x, y)
+    many.learn_many(batch, labels)
+    same_state(one, many)
+
+
+@pytest.mark.parametrize("width", [4, 60])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("place", [0, 5, 130, 299])
-def test_an_infinite_value_is_refused_and_nothing_is_learned(sign, place) -> None:
-    columns = np.random.default_rng(3).standard_normal((4, 300))
+def test_an_infinite_value_is_refused_and_nothing_is_learned(place, sign, width) -> None:
+    columns = np.random.default_rng(3).standard_normal((width, 300))
     columns[2, place] = sign * np.inf
     batch = pa.record_batch({f"f{j}": column for j, column in enumerate(columns)})
     labels = columns[0] > 0.0

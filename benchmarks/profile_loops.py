@@ -1,0 +1,62 @@
+"""Loops around single pieces of a replay, compiled, for `benchmarks.profile`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_maxloss.focus.player import player_draw, player_update
+from stream_maxloss.focus.sum_tree import tree_find, tree_set
+from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.passes import split
+from stream_maxloss.linear.scoring import dot_dense
+from stream_maxloss.random import next_below, next_uniform
+
+__all__ = ["draw_slots", "find_slots", "score_slots", "set_slots", "update_slots"]
+
+
+@compiled
+def draw_slots(nodes: Any, starts: Any, game: Any, generator: Any, rounds: int) -> float:
+    """Draw slots, with their probabilities."""
+    total = 0.0
+    for _ in range(rounds):
+        slot, probability = player_draw(nodes, starts, game, generator)
+        total += probability + slot
+    return total
+
+
+@compiled
+def find_slots(nodes: Any, starts: Any, generator: Any, rounds: int) -> int:
+    """Find the slots of random points of the total."""
+    total = 0
+    for _ in range(rounds):
+        total += tree_find(nodes, starts, next_uniform(generator) * nodes[starts[-1] - 1])
+    return total
+
+
+@compiled
+def set_slots(nodes: Any, starts: Any, slots: int, generator: Any, rounds: int) -> None:
+    """Change random weights a little, up and down by turns, so that the total stays where it is."""
+    factor = 1.000001
+    for _ in range(rounds):
+        slot = next_below(generator, slots)
+        tree_set(nodes, starts, slot, nodes[slot] * factor)
+        factor = 1.0 / factor
+
+
+@compiled
+def update_slots(nodes: Any, starts: Any, game: Any, generator: Any, rounds: int) -> None:
+    """Play rounds of a small loss on random slots, up and down by turns."""
+    loss = 1e-6
+    for _ in range(rounds):
+        player_update(nodes, starts, game, next_below(generator, 10_000), 1e-4, loss)
+        loss = -loss
+
+
+@compiled
+def score_slots(memory: Any, matrix: Any, generator: Any, rounds: int) -> float:
+    """Score random rows of a window."""
+    _, _, v, _ = split(memory)
+    total = 0.0
+    for _ in range(rounds):
+        total += dot_dense(v, matrix, next_below(generator, matrix.shape[0]), matrix.shape[1])
+    return total
