@@ -85,15 +85,16 @@ def name_points(panel: Any, spots: dict[str, tuple[float, float]]) -> None:
     taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in points.values()]
     for system, (x, y) in sorted(points.items(), key=lambda item: -item[1][1]):
         # The size of a letter at this size of type; measuring each text would change nothing that is seen.
-        width, height = 5.6 * len(system), 11.0
+        width, height = 5.9 * len(system), 11.0
         left, bottom = place((x, y), (width, height), (panel.bbox.x0, panel.bbox.x1), taken)
         taken.append((left, bottom, left + width, bottom + height))
         panel.annotate(
             system,
             xy=spots[system],
-            xytext=panel.transData.inverted().transform((left, bottom)),
+            xytext=panel.transData.inverted().transform((left if left > x else left + width, bottom)),
             fontsize=7.5,
             va="bottom",
+            ha="left" if left > x else "right",
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#999999", "shrinkA": 0.0, "shrinkB": 2.0},
         )
 
