@@ -115,6 +115,10 @@ def section(name: str, result: dict[str, Any], images: Path) -> str:
         parts.append(table(header, lines))
     if name == "growth" and draw_growth(result["measured"], images / "benchmark-growth.png"):
         parts.append("![Cost against features, window and rows](images/benchmark-growth.png)\n")
+    if hasattr(case, "PICTURE"):
+        file, words = case.PICTURE
+        if case.draw(result["measured"], images / file):
+            parts.append(f"![{words}](images/{file})\n")
     parts.append(f"Measured in {result['seconds']:.0f} s on: {in_words(result['machine'])}\n")
     return "\n".join(parts)
 

@@ -101,5 +101,5 @@ def test_maps_are_clipped_as_rows() -> None:
 
 @pytest.mark.parametrize("clip", [0.0, -1.0, np.nan, np.inf, "5"])
 def test_a_bound_that_bounds_nothing_is_refused(clip: Any) -> None:
-    with pytest.raises(ValueError, match="clip must be positive, got .*; 5 is usual; leave it None for no bound"):
+    with pytest.raises(ValueError, match=r"clip must be positive, got .*; 5 is usual; leave it None for no bound"):
         Scaler(clip=clip)
