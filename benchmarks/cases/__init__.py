@@ -13,4 +13,16 @@ from __future__ import annotations
 
 __all__ = ["NAMES"]
 
-NAMES = ("learn_one", "batches", "sparse", "evaluate", "sum_tree", "replay", "growth", "quality")
+NAMES = (
+    "learn_one",
+    "batches",
+    "sparse",
+    "evaluate",
+    "sum_tree",
+    "replay",
+    "growth",
+    "quality",
+    "rare_slices",
+    "label_noise",
+    "drift",
+)
