@@ -12,7 +12,7 @@ from types import ModuleType
 __all__ = ["LateImports"]
 
 LATE = frozenset({"scipy.integrate", "scipy.stats"})
-"""What `river.metrics` imports for its geometric mean and its area under the curve alone: half of the start of a run."""
+"""What `river.metrics` imports for its geometric mean and its area under the curve alone: half of a run's start."""
 
 
 class LateImports(MetaPathFinder):

@@ -18,7 +18,14 @@ finally:
     loaded = [name for name in {watched!r} if name in sys.modules]
     print("loaded:", loaded, file=sys.stderr)
 """
-HEAVY = ["pandas", "sklearn", "matplotlib", "scipy.stats._stats_py", "scipy.integrate._quadpack_py", "river.linear_model"]
+HEAVY = [
+    "pandas",
+    "sklearn",
+    "matplotlib",
+    "scipy.stats._stats_py",
+    "scipy.integrate._quadpack_py",
+    "river.linear_model",
+]
 
 
 def tail(path: Path, *words: str, watched: list[str] = HEAVY) -> subprocess.CompletedProcess[str]:
