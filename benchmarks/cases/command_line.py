@@ -17,13 +17,13 @@ from benchmarks.row_files import free_bytes, row_file, shared_folder
 TITLE = "The command line, end to end"
 INCLUDED = (
     "Whole processes from start to exit, in turns, on a warm disk: `maxloss tail FILE --target y --no-focus "
-    "--no-scale` (HingeOGD; predict, score, learn) and `python -m vowpalwabbit --loss_function hinge`, over the same "
-    "rows of 20 features; both validate progressively and print reports. Vowpal Wabbit reads its own text, or the "
-    "cache that it made of it beforehand. Both take the threads that they take: Vowpal Wabbit one that parses and one "
-    "that learns, `tail` one that learns and, for CSV, as many that parse as there are cores. Times are on the wall; "
-    "the ratio of processor times stands beside it. After start-up means less the time for a file of a thousand rows, of "
-    "both. A checkpoint's cost is what a focused run with many of them (10,000 rows in its window) takes longer than "
-    "one without, divided by their number."
+    "--no-scale` (HingeOGD; predict, score, learn) and `python -m vowpalwabbit --loss_function hinge`, over the "
+    "same rows of 20 features; both validate progressively and print reports. Vowpal Wabbit reads its own text, or "
+    "the cache that it made of it beforehand. Both take the threads that they take: Vowpal Wabbit one that parses "
+    "and one that learns, `tail` one that learns and, for CSV, as many that parse as there are cores. Times are on "
+    "the wall; the ratio of processor times stands beside it. After start-up means less the time for a file of a "
+    "thousand rows, of both. A checkpoint's cost is what a focused run with many of them (10,000 rows in its "
+    "window) takes longer than one without, divided by their number."
 )
 AXIS = None
 VW = "vowpalwabbit"

@@ -93,7 +93,7 @@ def number_value(text: Bytes, start: int, end: int) -> float:
         if end - place > 3:
             return np.nan
         while place < end:
-            power = 10 * power + np.int64(text[place]) - 48
+            power = 10 * power + int(text[place]) - 48
             place += 1
     power = sign * power - decimals
     # More digits than nineteen do not fit into 64 bits.
@@ -104,7 +104,7 @@ def number_value(text: Bytes, start: int, end: int) -> float:
 
 
 @njit(cache=True)
-def scaled(digits: int, power: int) -> float:
+def scaled(digits: np.uint64, power: int) -> float:
     """Return digits times ten to a power, rounded to the nearest; NaN if that takes more than is done here."""
     if digits == np.uint64(0):
         return 0.0
@@ -116,7 +116,7 @@ def scaled(digits: int, power: int) -> float:
 
 
 @njit(cache=True)
-def product(a: int, b: int) -> tuple[int, int]:
+def product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the upper and the lower half of a product of two numbers of 64 bits."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
@@ -126,7 +126,7 @@ def product(a: int, b: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def rounded(digits: int, power: int) -> float:
+def rounded(digits: np.uint64, power: int) -> float:
     """Return digits times ten to a power by the method of Lemire (2021, "Number Parsing at a Gigabyte per Second").
 
     The digits, shifted to the top of 64 bits, times 128 bits of the power of five give all bits of the result that
@@ -145,7 +145,7 @@ def rounded(digits: int, power: int) -> float:
     top = upper >> np.uint64(63)
     shift = top + np.uint64(9)
     mantissa = upper >> shift
-    exponent = ((217706 * power) >> 16) + 63 + np.int64(top) - zeros
+    exponent = ((217706 * power) >> 16) + 63 + int(top) - zeros
     is_half = lower <= np.uint64(1) and mantissa & np.uint64(3) == np.uint64(1) and mantissa << shift == upper
     if is_half and -4 <= power <= 23:
         mantissa = mantissa & ~np.uint64(1)
