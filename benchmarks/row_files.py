@@ -129,15 +129,22 @@ def vw_line(row: list[float], y: int) -> str:
     return ("1 |" if y else "-1 |") + "".join(f" {n}:{value}" for n, value in zip(NAMES, row, strict=True)) + "\n"
 
 
-def write_parquet(path: Path, table: Any, times: int) -> None:
-    """Write Parquet in row groups of about a million rows, with pyarrow's settings."""
+def large_parts(table: Any, times: int) -> Iterator[Any]:
+    """Yield a block so many times over, as tables of about a million rows."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     blocks = max(1, min(times, GROUP_ROWS // table.num_rows))
+    for first in range(0, times, blocks):
+        yield pa.concat_tables([table] * min(blocks, times - first))
+
+
+def write_parquet(path: Path, table: Any, times: int) -> None:
+    """Write Parquet in row groups of about a million rows, with pyarrow's settings."""
+    import pyarrow.parquet as pq
+
     with pq.ParquetWriter(path, table.schema) as writer:
-        for first in range(0, times, blocks):
-            writer.write_table(pa.concat_tables([table] * min(blocks, times - first)), GROUP_ROWS)
+        for part in large_parts(table, times):
+            writer.write_table(part, GROUP_ROWS)
 
 
 def write_ipc(stream: bool) -> Callable[[Path, Any, int], None]:
@@ -148,8 +155,8 @@ def write_ipc(stream: bool) -> Callable[[Path, Any, int], None]:
 
         opener = pa.ipc.new_stream if stream else pa.ipc.new_file
         with pa.OSFile(str(path), "wb") as sink, opener(sink, table.schema) as writer:
-            for _ in range(times):
-                writer.write_table(table, IPC_ROWS)
+            for part in large_parts(table, times):
+                writer.write_table(part.combine_chunks(), IPC_ROWS)
 
     return write
 

@@ -29,6 +29,8 @@ def is_positive(label: Any) -> bool:
 
 def are_positive(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return, for each binary label of an array, whether it is the positive one."""
+    if labels.dtype == np.bool_:
+        return labels
     positive = np.asarray(labels == 1, dtype=np.bool_)
     known = positive | (labels == 0) | (labels == -1)
     if not known.all():
