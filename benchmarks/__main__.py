@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import time
@@ -72,11 +73,12 @@ def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
     started, machine = time.perf_counter(), describe()
     effort = QUICK if quick else FULL
     measured = {}
-    for point in points:
-        if wanted and point.name not in wanted:
-            continue
-        print(f"{name}:{point.name} ...", flush=True)
-        measured[point.name] = measure_point(name, point, effort)
+    with getattr(case, "surroundings", contextlib.nullcontext)(quick):
+        for point in points:
+            if wanted and point.name not in wanted:
+                continue
+            print(f"{name}:{point.name} ...", flush=True)
+            measured[point.name] = measure_point(name, point, effort)
     conclude = getattr(case, "conclude", None)
     claims = conclude(measured) if conclude else floor_claims(points, measured)
     return {

@@ -11,13 +11,16 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from stream_maxloss_connectors.base import Position, Source
 
-__all__ = ["iter_arrow", "iter_batches", "iter_follow", "iter_jsonl", "iter_parquet"]
+if TYPE_CHECKING:
+    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
+
+__all__ = ["iter_arrow", "iter_batches", "iter_follow", "iter_jsonl", "iter_kafka", "iter_parquet"]
 
 FilePath = str | os.PathLike[str]
 Target = str | list[str] | None
@@ -26,6 +29,15 @@ Stream = Iterator[tuple[dict[str, Any], Any]]
 
 # Seconds for one call of `next_batch`: short, so that an interrupt is noticed soon.
 _PATIENCE = 0.2
+
+
+def __getattr__(name: str) -> Any:
+    """Give `iter_kafka`, which needs an extra and lives with the rest of Kafka, only where it is asked for."""
+    if name != "iter_kafka":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
+
+    return iter_kafka
 
 
 def iter_batches(

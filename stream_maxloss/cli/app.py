@@ -14,6 +14,7 @@ from stream_maxloss.cli.demo import demo
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
 from stream_maxloss.cli.hard import hard
 from stream_maxloss.cli.inspect import inspect
+from stream_maxloss.cli.late_imports import LateImports
 from stream_maxloss.cli.predict import predict
 from stream_maxloss.cli.schema import schema
 from stream_maxloss.cli.tail import tail
@@ -59,6 +60,7 @@ app.command()(verify)
 
 def run() -> None:
     """Run the command line; an error that a user can cause is one line on stderr and an exit code."""
+    LateImports.install()
     try:
         code = app(prog_name="maxloss", standalone_mode=False)
     except BrokenPipeError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stream_maxloss.cli.certify import inner_model
 from stream_maxloss.cli.closest import listed
 from stream_maxloss.errors import DecodeError
+from stream_maxloss.rows.columns import to_floats
 
 __all__ = ["Target", "TextTargetError", "label_kind"]
 
@@ -113,12 +114,11 @@ class Target:
         if is_text(column.type):
             raise self._refuse_text(column)
         if pa.types.is_boolean(column.type):
-            return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False))
+            return to_floats(column) == 1.0
         try:
-            values = pc.cast(column, pa.float64())
+            return to_floats(column)
         except pa.ArrowNotImplementedError as error:
             raise ValueError(f"target {self.name!r} must be a number, a boolean or text, got {column.type}") from error
-        return np.asarray(pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False))
 
     def _check(self, labels: NDArray[Any], address: Callable[[int], str], bad: dict[int, DecodeError]) -> None:
         if labels.dtype == np.bool_:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, compose, linear_model
+from river import base, compose
 
 from stream_maxloss.focus import arrays
 from stream_maxloss.focus.admission import Admission
@@ -145,6 +145,9 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        # River's models load pandas, scikit-learn and most of scipy where these are installed: not for every user.
+        from river import linear_model
+
         yield {"classifier": linear_model.LogisticRegression(), "window": 50, "replays": 3}
 
     def _choose_loss(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, compose, linear_model, preprocessing
+from river import base, compose
 
 from stream_maxloss.focus import arrays
 from stream_maxloss.focus.admission import Admission
@@ -139,6 +139,8 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import linear_model, preprocessing
+
         model = preprocessing.StandardScaler() | linear_model.LinearRegression()
         yield {"regressor": model, "window": 50, "replays": 3}
 

@@ -133,7 +133,8 @@ def _update_confusion(metric: Any, y_true: Column, y_pred: Column, weights: Colu
 
 def _counted_pairs(y_true: Column, y_pred: Column, weights: Column | None) -> Iterator[tuple[Any, Any, int, float]]:
     """Yield each pair of labels that occurs, with its number of rows and their weight."""
-    if y_true.dtype == np.bool_ and y_pred.dtype == np.bool_:  # ten times faster than sorting
+    is_binary = y_true.dtype == np.bool_ and y_pred.dtype == np.bool_
+    if is_binary:  # ten times faster than sorting
         codes: Column = y_true.view(np.uint8) * np.uint8(2) + y_pred.view(np.uint8)
         true_list = pred_list = [False, True]
     else:
@@ -141,11 +142,17 @@ def _counted_pairs(y_true: Column, y_pred: Column, weights: Column | None) -> It
         pred_labels, pred_codes = np.unique(y_pred, return_inverse=True)
         true_list, pred_list = true_labels.tolist(), pred_labels.tolist()
         codes = true_codes * len(pred_list) + pred_codes
-    counts = np.bincount(codes)
+    counts = _count_binary(y_true, y_pred) if is_binary else np.bincount(codes)
     totals = counts if weights is None else np.bincount(codes, weights=weights)
     for code in np.flatnonzero(counts).tolist():
         i, j = divmod(code, len(pred_list))
         yield true_list[i], pred_list[j], int(counts[code]), float(totals[code])
+
+
+def _count_binary(y_true: Column, y_pred: Column) -> NDArray[np.int64]:
+    """Return how often each pair of booleans occurs, (False, False) first; many times faster than by codes."""
+    both, true, predicted = (np.count_nonzero(part) for part in (y_true & y_pred, y_true, y_pred))
+    return np.array([len(y_true) - true - predicted + both, predicted - both, true - both, both])
 
 
 def _update_roc(metric: Any, y_true: Column, proba_true: Column, weights: Column | None) -> None:

@@ -5,9 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["LossHistogram", "tail_mean"]
+
+
+@njit(cache=True)
+def add_in_order(
+    counts: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    losses: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> None:
+    """Add losses in [0, 1] to their bins, one after the other: summed apart first, they would round differently."""
+    last = len(counts) - 1
+    for row in range(len(losses)):
+        slot = min(int(losses[row] * len(counts)), last)
+        counts[slot] += 1
+        totals[slot] += weights[row]
+        sums[slot] += weights[row] * losses[row]
 
 
 def tail_mean(losses: NDArray[np.float64], weights: NDArray[np.float64], alpha: float) -> float:
@@ -68,10 +86,7 @@ class LossHistogram:
 
     def add_many(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
         """Take in many losses, in order, so that the sums round as they do one at a time."""
-        slots = np.minimum((losses * self._counts.size).astype(np.int64), self._counts.size - 1)
-        np.add.at(self._counts, slots, 1)
-        np.add.at(self._weights, slots, weights)
-        np.add.at(self._sums, slots, weights * losses)
+        add_in_order(self._counts, self._weights, self._sums, losses, weights)
 
     def remove(self, loss: float, weight: float) -> None:
         """Take one loss back."""

@@ -219,7 +219,9 @@ def to_floats(array: Any) -> NDArray[np.float64]:
     """Return an Arrow array of numbers as float64, NaN for null."""
     import pyarrow as pa
 
-    return np.array(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    floats = array.cast(pa.float64(), safe=False)
+    # Arrow's own `to_numpy` loads pandas, where that is installed: a third of a second at the start of every run.
+    return np.array(floats.to_numpy(zero_copy_only=False) if floats.null_count else np.from_dlpack(floats))
 
 
 def read_text(name: Hashable, array: Any) -> TextColumn:

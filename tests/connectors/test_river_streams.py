@@ -151,3 +151,12 @@ def test_river_learns_from_a_parquet_file(tmp_path):
 def test_wrong_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         list(iter_arrow(**{"source": TABLE, **arguments}))
+
+
+def test_the_form_for_kafka_stands_beside_the_others() -> None:
+    from stream_maxloss_connectors import river_streams
+    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
+
+    assert river_streams.iter_kafka is iter_kafka
+    with pytest.raises(AttributeError, match="has no attribute 'iter_nothing'"):
+        river_streams.iter_nothing  # noqa: B018

@@ -18,6 +18,9 @@ from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 
 __all__ = ["BatchMaker", "Taken"]
 
+# Messages that tell the columns, of all partitions together.
+_LOOKED_AT = 1000
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -87,8 +90,9 @@ class BatchMaker:
         return None
 
     def _infer(self, lanes: Sequence[Lane]) -> None:
-        # All that was fetched is looked at, not just what is returned now: the columns must not depend on max_rows.
-        self.decoder.infer([value for lane in lanes for value in lane.values if value is not None])
+        # What was fetched is looked at, not just what is returned now: the columns must not depend on max_rows.
+        each = -(-_LOOKED_AT // max(1, len(lanes)))
+        self.decoder.infer([value for lane in lanes for value in lane.values[:each] if value is not None])
         if self.decoder.schema is not None:
             try:
                 self.decoder.schema = _select(self.decoder.schema, self.columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from stream_maxloss.errors import SourceError
@@ -168,20 +167,26 @@ class Fetcher:
 
     def _sort(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
         """Hand messages to their lanes; run by run, for this is done for every message there is."""
+        errors = list(map(self._kafka.Message.error, messages))
         begin = 0
-        for end, error in [(i, error) for i, message in enumerate(messages) if (error := message.error()) is not None]:
-            self._hand_over(messages[begin:end], lanes)
-            self._handle(error, messages[end], lanes)
-            begin = end + 1
+        # By type: the client's errors cannot be compared with None.
+        if not {type(None)}.issuperset(map(type, errors)):
+            for end in [i for i, error in enumerate(errors) if error is not None]:
+                self._hand_over(messages[begin:end], lanes)
+                self._handle(errors[end], messages[end], lanes)
+                begin = end + 1
         self._hand_over(messages[begin:], lanes)
 
     def _hand_over(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
-        offsets = [message.offset() for message in messages]
-        values = [message.value() for message in messages]
-        headers = [message.headers() for message in messages] if self.with_headers else []
+        kind = self._kafka.Message
+        offsets = list(map(kind.offset, messages))
+        values = list(map(kind.value, messages))
+        headers = list(map(kind.headers, messages)) if self.with_headers else []
+        partitions = list(map(kind.partition, messages))
         begin = 0
-        for partition, run in groupby([message.partition() for message in messages]):
-            end = begin + sum(1 for _ in run)
+        while begin < len(partitions):
+            partition = partitions[begin]
+            end = begin + run_length(partitions, begin)
             if partition not in lanes:
                 raise SourceError(f"{self.topic}[{partition}]@{offsets[begin]}: a record came that nobody asked for")
             lanes[partition].extend(offsets[begin:end], values[begin:end], headers[begin:end])
@@ -198,6 +203,22 @@ class Fetcher:
             client_logger().info("%s: %s", self.topic, error.str())
         else:
             raise SourceError(f"{self.topic}[{message.partition()}]: reading failed ({error.str()})")
+
+
+def run_length(values: Sequence[int], begin: int) -> int:
+    """Return how many equal values stand in a row from a place on.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.kafka.fetcher import run_length
+    >>> run_length([3, 3, 1, 1, 1], 2)
+    3
+
+    """
+    value = values[begin]
+    if begin == 0 and values.count(value) == len(values):
+        return len(values)
+    return next((i for i in range(begin, len(values)) if values[i] != value), len(values)) - begin
 
 
 def _pending(lanes: Mapping[int, Lane]) -> int:

@@ -21,8 +21,8 @@ from stream_maxloss_connectors.kafka.settings import consumer_settings, merge_se
 from stream_maxloss_connectors.kafka.start import Start, parse_start, start_offsets
 from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, check_identity, check_offset
 from stream_maxloss_connectors.kafka.uri import parse_partitions, parse_uri
-from stream_maxloss_connectors.payloads.base import schema_from_text, schema_to_text
 from stream_maxloss_connectors.payloads.formats import make_decoder
+from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
 __all__ = ["KafkaSource"]
 
@@ -254,7 +254,7 @@ class KafkaSource(Source):
             "name": self.topic,
             "cluster_id": self._facts.cluster_id,
             "topic_id": self._facts.topic_id,
-            "schema": None if schema is None else schema_to_text(schema),
+            "schema": None if schema is None else encode_schema(schema),
             "gaps": list(self._gaps),
         }
         return state
@@ -308,7 +308,7 @@ class KafkaSource(Source):
         about = position.get("_topic", {})
         check_identity(self.topic, self._facts, about)
         if about.get("schema"):
-            self._batches.schema = schema_from_text(about["schema"])
+            self._batches.schema = decode_schema(about["schema"])
         self._gaps = list(about.get("gaps", []))
         saved = {int(name): place for name, place in position.items() if name != "_topic"}
         if unread := sorted(set(saved) - set(self._chosen(self._facts.partitions))):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-__all__ = ["Decoded", "Decoder", "schema_from_text", "schema_to_text"]
+__all__ = ["Decoded", "Decoder"]
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,3 @@ class Decoder(ABC):
     @abstractmethod
     def decode(self, payloads: Sequence[bytes], max_rows: int) -> Decoded:
         """Decode messages from the front until `max_rows` rows are there or the messages are used up."""
-
-
-def schema_to_text(schema: pa.Schema) -> str:
-    """Return a schema as text that fits into JSON and loses nothing."""
-    return base64.b64encode(schema.serialize().to_pybytes()).decode("ascii")
-
-
-def schema_from_text(text: str) -> pa.Schema:
-    """Read what `schema_to_text` wrote."""
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

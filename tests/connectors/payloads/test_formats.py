@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from stream_maxloss_connectors.payloads.avro_rows import AvroDecoder
-from stream_maxloss_connectors.payloads.base import schema_from_text, schema_to_text
 from stream_maxloss_connectors.payloads.csv_rows import CsvDecoder
 from stream_maxloss_connectors.payloads.formats import FORMATS, make_decoder
+from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
 OPTIONS = {"csv": {"column_names": ["a"]}, "avro": {"registry_schemas": {}}}
 
@@ -29,4 +29,4 @@ def test_unknown_format_is_refused():
 def test_schema_survives_as_text():
     decoder = CsvDecoder(["a", "b"])
     decoder.infer([b"1,x"])
-    assert schema_from_text(schema_to_text(decoder.schema)) == decoder.schema
+    assert decode_schema(encode_schema(decoder.schema)) == decoder.schema
