@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIGNS", "as_array", "sign_of", "signs_of", "target_of", "targets_of"]
+__all__ = ["SIGNS", "are_positive", "as_array", "sign_of", "signs_of", "target_of", "targets_of"]
 
 # True equals 1 and hashes like it, and so do np.True_ and 1.0: one look-up serves every form of a label.
 SIGNS: dict[Any, float] = {1: 1.0, 0: -1.0, -1: -1.0}
@@ -88,6 +88,20 @@ def signs_of_bytes() -> NDArray[np.float64]:
     """Return the signs that the bits of each byte stand for, the lowest bit first."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little")
     return 2.0 * bits - 1.0
+
+
+def are_positive(labels: Any) -> NDArray[np.bool_]:
+    """Return for each of a column of binary labels whether it is the positive one.
+
+    Examples
+    --------
+    >>> from stream_maxloss.labels import are_positive
+    >>> are_positive([1, -1, True])
+    array([ True, False,  True])
+
+    """
+    array = as_array(labels)
+    return array if array.dtype == np.bool_ else signs_of(array) > 0.0
 
 
 def target_of(y: Any, place: str = "") -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_maxloss.labels import as_array, signs_of
+from stream_maxloss.labels import are_positive, as_array
 from stream_maxloss.linear.native import is_record_batch
 from stream_maxloss.rows.dicts import frame_to_dicts
 
@@ -85,14 +85,14 @@ class Engine:
             positive = as_array(answer[True] if hasattr(answer, "iloc") else answer["True"])
             # Not by the probability: it rounds to one half before the score is 0.
             guesses = as_array(self.model.predict_many(X)).astype(np.bool_)
-            return Scored(labels if y is None else signs_of(y) > 0.0, guesses, positive)
+            return Scored(labels if y is None else are_positive(y), guesses, positive)
         return Scored(labels, None, None, [self._ask(x) for x in frame_to_dicts(X)])
 
     def _from_scores(self, scores: NDArray[np.float64], y: Any) -> Scored:
         if not self.is_classifier:
             low, high = clip_range(self.model)
             return Scored(as_array(y).astype(np.float64), np.clip(scores, low, high), None)
-        return Scored(signs_of(y) > 0.0, scores >= 0.0, 0.5 * (1.0 + np.tanh(0.5 * scores)))
+        return Scored(are_positive(y), scores >= 0.0, 0.5 * (1.0 + np.tanh(0.5 * scores)))
 
     def learn_row(self, x: dict[Any, Any], label: Any, w: float | None) -> None:
         """Learn one row, with its weight if the model takes weights."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from river.metrics.base import ClassificationMetric
 
-from stream_maxloss.labels import sign_of, signs_of
+from stream_maxloss.labels import are_positive, sign_of
 
 __all__ = ["MarginMetric", "checked_margin", "checked_margins", "checked_scale", "margin_of", "margins_of"]
 
@@ -46,7 +46,7 @@ def margins_of(y_true: NDArray[Any], proba_true: NDArray[np.float64]) -> NDArray
     """Return the margins of a batch of rows from the probabilities of the positive label."""
     clamped = np.clip(proba_true, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     scores = np.log(clamped / (1.0 - clamped))
-    return signs_of(y_true) * scores
+    return np.where(are_positive(y_true), scores, -scores)
 
 
 class MarginMetric(ClassificationMetric):

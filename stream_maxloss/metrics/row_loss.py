@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_maxloss.labels import sign_of, signs_of
+from stream_maxloss.labels import are_positive, sign_of
 
 __all__ = ["AbsoluteLoss", "ProbabilityLoss", "RowLoss", "ZeroOneLoss"]
 
@@ -109,7 +109,7 @@ class ProbabilityLoss(RowLoss):
         if proba_true is None:
             return ZeroOneLoss().many(y_true, y_pred)
         # 1 - (1 - p), not p: the rounding of the dict {False: 1 - p, True: p} that the row form reads.
-        losses = 1.0 - np.where(signs_of(y_true) > 0.0, proba_true, 1.0 - proba_true)
+        losses = 1.0 - np.where(are_positive(y_true), proba_true, 1.0 - proba_true)
         return np.clip(losses, 0.0, 1.0)
 
     def works_with(self, model: base.Estimator) -> bool:
