@@ -11,21 +11,21 @@ import pyarrow as pa
 
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 from stream_maxloss_connectors.payloads.columns import build_records, infer_schema
-from stream_maxloss_connectors.payloads.json_plain import PlainObjects
+from stream_maxloss_connectors.payloads.json_typed import TypedObjects
 
 __all__ = ["JsonDecoder"]
 
-# Messages for which compiled code is worth the loading of it.
-_WORTHWHILE = 256
+# Messages for which it is worth looking at the first one twice.
+_WORTHWHILE = 16
 
 
 class JsonDecoder(Decoder):
     """Reads messages that are one JSON object each.
 
-    Every message is parsed by itself, in compiled code as long as all are flat objects of numbers and booleans with
-    their keys in one order, else by orjson. To join them and give the whole to `pyarrow.json` would be slower than
-    either, and there an empty message takes its row away and `{}{}` adds one, after which rows and offsets no longer
-    belong together.
+    Every message is parsed by itself: by msgspec, straight into its fields, as long as all are flat objects of numbers
+    and booleans with the same keys, else by orjson. To join them and parse the whole by `pyarrow.json` would be slower
+    than either, and there an empty message takes its row away and `{}{}` adds one, after which rows and offsets no
+    longer belong together.
 
     Numbers become float64, whole ones too. A missing field is null; fields that the first messages did not have are
     ignored. Anything else is a bad message: no object, more than one, a value of another type, a key given twice.
@@ -50,7 +50,7 @@ class JsonDecoder(Decoder):
 
     def __init__(self, schema: pa.Schema | None = None) -> None:
         super().__init__(schema)
-        self._plain: PlainObjects | None = None
+        self._typed: TypedObjects | None = None
 
     def infer(self, payloads: Sequence[bytes]) -> None:
         """Fix the schema from the objects among the messages."""
@@ -62,9 +62,9 @@ class JsonDecoder(Decoder):
         """Decode up to `max_rows` messages."""
         payloads = payloads[:max_rows]
         self.infer(payloads)
-        plain = self._read_plain(payloads)
-        if plain is not None:
-            return Decoded(plain, len(payloads))
+        typed = self._read_typed(payloads)
+        if typed is not None:
+            return Decoded(typed, len(payloads))
         rows, bad = _parse(payloads)
         if self.schema is None:
             unnamed = dict.fromkeys(range(len(payloads)), "an object without fields cannot tell the columns")
@@ -74,15 +74,15 @@ class JsonDecoder(Decoder):
         bad.update((kept[row], reason) for row, reason in misfits.items())
         return Decoded(records, len(payloads), dict(sorted(bad.items())))
 
-    def _read_plain(self, payloads: Sequence[bytes]) -> pa.RecordBatch | None:
+    def _read_typed(self, payloads: Sequence[bytes]) -> pa.RecordBatch | None:
         if self.schema is None or len(payloads) < _WORTHWHILE:
             return None
-        if self._plain is None or self._plain.schema is not self.schema:
-            self._plain = PlainObjects.of(payloads[0], self.schema)
-        records = None if self._plain is None else self._plain.read(payloads)
+        if self._typed is None or self._typed.schema is not self.schema:
+            self._typed = TypedObjects.of(payloads[0], self.schema)
+        records = None if self._typed is None else self._typed.read(payloads)
         if records is None:
             # The next messages may look alike again, in another order of keys.
-            self._plain = None
+            self._typed = None
         return records
 
 
