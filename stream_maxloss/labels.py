@@ -87,7 +87,7 @@ def arrow_bits(labels: Any) -> NDArray[np.float64] | None:
 def signs_of_bytes() -> NDArray[np.float64]:
     """Return the signs that the bits of each byte stand for, the lowest bit first."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little")
-    return 2.0 * bits - 1.0
+    return np.where(bits == 1, 1.0, -1.0)
 
 
 def are_positive(labels: Any) -> NDArray[np.bool_]:
