@@ -361,7 +361,6 @@ class TestRegressor:
             )
             assert other.hardest(1)[0].loss == pytest.approx(plain.hardest(1)[0].loss, rel=1e-9)
 
-
     def test_the_average_is_of_predictions_within_the_range(self):
         # Corollary 2 bounds the loss of the mean prediction; scores far outside the range must not pull it.
         rng = np.random.default_rng(0)
