@@ -78,6 +78,49 @@ def test_winnow_walks_through_the_lecture_example_weight_by_weight() -> None:
             assert model.predict_one({f"x{j}": bit for j, bit in enumerate(bits, 1)}) is any(bits[:2])
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, width=st.integers(1, 12), beta=st.floats(1.05, 4.0), theta=st.floats(1.0, 30.0))
+def test_winnow_demotes_no_more_than_its_start_and_its_promotions_pay_for(
+    seed: int, width: int, beta: float, theta: float
+) -> None:
+    # Online Algorithms, "Winnow - Analysis", Lemmas 1 and 2: they hold for any labels.
+    generator = np.random.default_rng(seed)
+    model = Winnow(beta=beta, theta=theta)
+    promotions = demotions = 0
+    for bits, label in zip(generator.integers(0, 2, (150, width)), generator.random(150) < 0.6, strict=True):
+        row = {f"x{j}": float(bit) for j, bit in enumerate(bits)}
+        if model.predict_one(row) != label:
+            promotions, demotions = promotions + label, demotions + (not label)
+        model.learn_one(row, bool(label))
+        assert max(model.weights.values()) <= beta * theta * (1.0 + 1e-9)
+    assert demotions <= beta / (beta - 1.0) * width / theta + beta * promotions + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, width=st.integers(1, 8), theta=st.floats(1.0, 20.0))
+def test_winnow_keeps_its_mistake_bound_on_monotone_halfspaces(seed: int, width: int, theta: float) -> None:
+    generator = np.random.default_rng(seed)
+    target = generator.random(width) + 0.05
+    X = generator.integers(0, 2, (120, width)).astype(float)
+    sums = np.sort(np.unique(np.append(X @ target, 0.0)))
+    # Cut at the widest gap, and scale the target: positives have <w*, x> >= 1, negatives <= 1 - margin.
+    place = int(np.argmax(np.diff(sums))) + 1 if len(sums) > 1 else 0
+    target = target / sums[place] if sums[place] else target
+    margin = 1.0 - sums[place - 1] / sums[place] if place else 1.0
+    y = X @ target >= 1.0 - 1e-9
+    beta = 1.0 + margin / 2.0
+    model = Winnow(beta=beta, theta=theta)
+    for _ in range(30):
+        model.learn_many(frame(X), y)
+    # Lemma 3 with Lemma 2: promotions - (1 - margin) demotions <= sum(w*) log_beta(beta theta). Put Lemma 1 in for the
+    # demotions, and solve for the promotions; 1 - beta (1 - margin) = margin/2 + margin^2/2 is positive.
+    start = beta / (beta - 1.0) * width / theta
+    most = (target.sum() * math.log(beta * theta) / math.log(beta) + (1.0 - margin) * start) / (
+        margin / 2.0 + margin**2 / 2.0
+    )
+    assert model.n_mistakes <= most + start + beta * most + 1e-6
+
+
 def disjunction(width: int, rows: int, seed: int) -> tuple[pa.Table, np.ndarray]:
     """Return sparse rows of four features of many, half of them with one of three more; those are the positives."""
     generator = np.random.default_rng(seed)

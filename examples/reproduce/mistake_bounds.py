@@ -146,6 +146,8 @@ over the M + 1 stages is used here.
             ("Online to PAC: rows used", f"at most {bound:,}", f"{rows:.0f} on average"),
         ],
         figure,
+        found="CON, HAL and ELIM reach their bounds on the worst streams and stay far below on random ones; "
+        "certificates are wrong far less often than delta",
     )
 
 

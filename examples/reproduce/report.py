@@ -12,6 +12,8 @@ import matplotlib
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
+# How the line of a page starts that the page of all results quotes.
+FOUND = "In short: "
 
 
 def data_directory(name: str) -> Path:
@@ -22,12 +24,20 @@ def data_directory(name: str) -> Path:
     return folder
 
 
-def write_report(name: str, title: str, text: str, rows: Sequence[tuple[str, str, str]], figure: Any) -> None:
-    """Write docs/reproductions/<name>.png and .md; each row is (claim, paper says, we measured)."""
+def write_report(
+    name: str, title: str, text: str, rows: Sequence[tuple[str, str, str]], figure: Any, found: str = ""
+) -> None:
+    """Write docs/reproductions/<name>.png and .md; each row is (claim, paper says, we measured).
+
+    `found` says in one line what came out, for the page that lists all results.
+    """
     folder = ROOT / "docs" / "reproductions"
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=110, bbox_inches="tight")
-    lines = [f"# {title}", "", text.strip(), "", f"![{title}]({name}.png)", ""]
+    lines = [f"# {title}", ""]
+    if found:
+        lines += [FOUND + found, ""]
+    lines += [text.strip(), "", f"![{title}]({name}.png)", ""]
     lines += ["| | paper says | we measured |", "|---|---|---|"]
     lines += [f"| {claim} | {said} | {measured} |" for claim, said, measured in rows]
     lines += ["", f"Made by `python examples/reproduce/{name}.py`."]

@@ -26,6 +26,8 @@ class VersionSpace(base.Classifier, abc.ABC):
     """
 
     def __init__(self, concepts: Iterable[Concept], on_contradiction: OnContradiction = "raise") -> None:
+        if not isinstance(concepts, Iterable):
+            raise TypeError(f"concepts must be several concepts, got {concepts!r}; put a single one into a list")
         self.concepts = list(concepts)
         self.on_contradiction = on_contradiction
         check_on_contradiction(on_contradiction)

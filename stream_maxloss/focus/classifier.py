@@ -61,8 +61,8 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
     slack
         Budget for outliers: a `Slack`, a number for the L1 budget, or `None`.
     output
-        `"last"` predicts with the classifier itself; `"average"` of the probabilities (corollary 2) or `"majority"`
-        of the votes (corollary 1) of snapshots drawn uniformly from the rounds.
+        `"last"` predicts with the classifier itself; `"average"` of the probabilities, or of the scores of one of our
+        learners (corollary 2), or `"majority"` of the votes (corollary 1) of snapshots drawn uniformly from the rounds.
     snapshots
         Number of snapshots; only kept where `output` uses them.
     span

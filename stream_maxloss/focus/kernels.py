@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from stream_maxloss.focus.arrays import (
     AVERAGE,
     GAME_ARRAYS,
+    HIGH,
+    LOW,
     MATRIX,
     MEAN,
     OUTPUT,
@@ -90,13 +92,17 @@ def replay_row(
 
 @compiled
 def output_score(game: GameArrays, columns: NDArray[np.int64], place: int, x: Floats, first: int, length: int) -> float:
-    """Give the score that the snapshots make together: their mean, or the balance of their votes in [-1, 1]."""
+    """Give the score that the snapshots make together: their mean, or the balance of their votes in [-1, 1].
+
+    A regressor's range holds for each snapshot: the mean of clipped scores is what corollary 2 bounds the loss of.
+    """
+    low, high = game.setup[LOW], game.setup[HIGH]
     stored = int(game.plan[STORED])
     total = 0.0
     for k in range(stored):
         h, _, v, u = split(game.copies[k])
         one = score_sparse(h, v, u, columns, place, x, first, length)
-        total += one if game.setup[OUTPUT] == AVERAGE else (1.0 if one >= 0.0 else -1.0)
+        total += min(max(one, low), high) if game.setup[OUTPUT] == AVERAGE else (1.0 if one >= 0.0 else -1.0)
     return total / stored
 
 

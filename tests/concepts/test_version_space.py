@@ -95,3 +95,10 @@ def test_clone_keeps_fitted_models_fitted():
     fitted = naive_bayes.GaussianNB()
     fitted.learn_one({"a": 1.0}, "yes")
     assert Halving([fitted]).clone().predict_one({"a": 1.0}) == "yes"
+
+
+@pytest.mark.parametrize("learner", [Consistent, Halving])
+@pytest.mark.parametrize("concepts", [None, 3, Stump("a", 1)], ids=repr)
+def test_refuses_what_holds_no_concepts(learner, concepts):
+    with pytest.raises(TypeError, match=r"concepts must be several concepts, got .*; put a single one into a list"):
+        learner(concepts)

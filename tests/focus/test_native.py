@@ -361,6 +361,20 @@ class TestRegressor:
             )
             assert other.hardest(1)[0].loss == pytest.approx(plain.hardest(1)[0].loss, rel=1e-9)
 
+    def test_the_average_is_of_predictions_within_the_range(self):
+        # Corollary 2 bounds the loss of the mean prediction; scores far outside the range must not pull it.
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.uniform(-3, 3, size=(100, 2)), columns=["a", "b"])
+        targets = (frame["a"] + frame["b"]).clip(0, 1)
+        settings = SETTINGS | {"output": "average", "snapshots": 7, "scale": 1.0}
+        ours, plain = (FocusedRegressor(AbsoluteOGD(lr=1.0, low=0.0, high=1.0), **settings) for _ in range(2))
+        plain._native = None  # the way of foreign regressors
+        for x, y in zip(as_dicts(frame), targets, strict=True):
+            ours.learn_one(x, y)
+            plain.learn_one(x, y)
+        np.testing.assert_allclose(ours.predict_many(frame), plain.predict_many(frame), rtol=1e-9, atol=1e-12)
+        assert ours.predict_one(as_dicts(frame)[0]) == pytest.approx(plain.predict_one(as_dicts(frame)[0]), rel=1e-9)
+
 
 @pytest.mark.parametrize("style", ["pickle", "state_dict", "deepcopy"])
 @pytest.mark.parametrize("data", [numbers, sparse_numbers], ids=["dense", "sparse"])
