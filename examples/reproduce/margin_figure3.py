@@ -135,10 +135,10 @@ at the end.
 
 **The length of the warm-up was chosen after looking at test errors.** The paper does not give it. At λ = 0.01, a
 quarter of a pass, 1, 2 and 7 passes ended at 26, 28, 30 and 34 % on cov and at 10, 19, 27 and 26 % on protein (4
-trials, tried apart from this script), and the shortest is shown. A full run with 7 passes (digit5: 1) ended at 32 % on cov,
-35 % on digit5, 27 % on protein and 42 % on hiva: better than s = 1 on all four, but short of the best penalty on digit5
-and protein. So that it catches up holds for a short warm-up; that it helps held for every length tried, hiva aside.
-On hiva no penalty stands out at s = 1; 1 is taken for the best there too.
+trials, tried apart from this script), and the shortest is shown. A full run with 7 passes (digit5: 1) ended at 32 %
+on cov, 35 % on digit5, 27 % on protein and 42 % on hiva: better than s = 1 on all four, but short of the best penalty
+on digit5 and protein. So that it catches up holds for a short warm-up; that it helps held for every length tried,
+hiva aside. On hiva no penalty stands out at s = 1; 1 is taken for the best there too.
 
 **What comes out.** On cov, digit5 and protein the learner wanders at s = 1, and the scale from the data brings it to
 the error of the best penalty, on cov below it. Once s is large the pull is linear in the distance from the level, and
