@@ -58,7 +58,7 @@ def main() -> None:
         axis.set(title=f"noise rate p = {rate}", xlabel="contaminated quartiles\n(largest margin first)")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("error on clean test rows (%)")
-    axes[0].legend()
+    axes[-1].legend(loc="lower right")
     first, last = results[:, 1], results[:, 4]
     two = results[:, 2]
     write_report(

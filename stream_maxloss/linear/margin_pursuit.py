@@ -22,12 +22,14 @@ class MarginPursuit(LinearClassifier):
     $$w \leftarrow (1 - \alpha_t \lambda) w + \alpha_t\, s\, \psi\!\left(\frac{\gamma - z}{s}\right) y x,
     \qquad \|w\| \le 1/\sqrt\lambda.$$
 
-    The paper's step reads $\alpha_t = 1/(s \sqrt{\lambda (1+t)})$ (`step="sqrt"`). `step="inverse"` is Pegasos' step
-    divided by the scale, $1/(s \lambda t)$, and our default: at every $\lambda$ we tried it erred less. We
-    cap both at $1/\lambda$, where a step would turn the weights round.
+    The paper's step reads $\alpha_t = 1/(s \sqrt{\lambda (1+t)})$ (`step="sqrt"`); its print leaves open how far the
+    root reaches. `step="inverse"` is Pegasos' step divided by the scale, $1/(s \lambda t)$, and our default: on
+    standardised columns, where rows are long, it errs less at scale 1. We cap both at $1/\lambda$, where a step
+    would turn the weights round.
 
     With `scale="data"` the scale starts at 1 and is set once, after `warmup` rows, to
-    $s = \sqrt{n v / (2 \lambda \ln(1/\delta))}$, $v$ being the 75th percentile of $|z|$ over these n rows (section 4).
+    $s = \sqrt{n v / (2 \lambda \ln(1/\delta))}$, $v$ being the 75th percentile of $|z|$ over these n rows (section 4),
+    and never below 1. It pays with `step="sqrt"` and a $\lambda$ that is too small for scale 1.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class MarginPursuit(LinearClassifier):
     step
         `"sqrt"` or `"inverse"`, see above.
     warmup
-        Rows before the scale is set from the data.
+        Rows before the scale is set from the data. Raising it raises the scale, so that later steps are shorter.
     delta
         Confidence parameter $\delta$ of the data-driven scale.
     intercept

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stream_maxloss.metrics import catoni_estimate, catoni_psi, catoni_rho, catoni_scale
@@ -79,6 +79,19 @@ def test_one_wild_value_moves_the_mean_but_not_the_estimate() -> None:
     values = [*np.linspace(0.0, 2.0, 101).tolist(), 1e9]
     assert abs(catoni_estimate(values, 1.0) - 1.0) < 0.02
     assert np.mean(values) > 1e6
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(49, 120), place=st.floats(-1e9, 1e9), scale=st.floats(0.5, 5.0))
+@settings(deadline=None, max_examples=100)
+def test_one_changed_value_moves_the_estimate_by_at_most_scale_over_root_n(
+    seed: int, n: int, place: float, scale: float
+) -> None:
+    values = np.random.default_rng(seed).uniform(-0.5, 0.5, size=n) * scale
+    estimate = catoni_estimate(values, scale)
+    # Proposition 4 asks that at least n/2 > 24 values lie within s sqrt(2)/2 of the estimate.
+    assume(np.sum(np.abs(values - estimate) <= scale * math.sqrt(2) / 2) >= n / 2)
+    values[0] = place
+    assert abs(catoni_estimate(values, scale) - estimate) <= scale / math.sqrt(n)
 
 
 def test_scale_from_the_data_keeps_the_bound_of_lemma_6() -> None:
