@@ -71,7 +71,7 @@ def main() -> None:
     for axis, column, title in zip(axes, range(3), titles, strict=True):
         for number, (name, marker) in enumerate(zip(NAMES, "os^xv", strict=True)):
             if column < 2 or name != "uniform draws":
-                axis.plot(OUTLIERS, 100.0 * results[:, number, column], marker=marker, label=name)
+                axis.plot(OUTLIERS, 100.0 * results[:, number, column], f"C{number}{marker}-", label=name)
         axis.set(xlabel=f"outliers among {TYPICAL + RARE:,} rows, k", title=title)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("error (%)")
