@@ -132,7 +132,7 @@ judged by their last learner. Geometric means over {SEEDS} samples; looked at ev
 fixes orders, not constants, so orders are compared.
 
 The paper's m B² for SGD is an upper bound, which our sample is built to come near: on rows drawn from a sphere all
-near the margin alike, uniform draws find a separator about as fast as FOL, since most draws then teach something.
+near the margin alike, uniform draws find a separator as fast as FOL or faster, since most draws then teach something.
 Uniform draws were measured up to m = {last_m:,}; beyond that a run would take 10⁷ rounds and more.
 """,
         [
