@@ -108,6 +108,10 @@ errs on none of the rare rows or on 1/8 of them and more: c in Theorem 2 is 1/8.
 until the vote of its snapshots errs on no training row; against it the same with uniform draws (`gamma=1`) for as many
 steps, and one pass of averaged SGD on the hinge loss. Errors on {TEST_ROWS:,} fresh rows of each kind, means of {SEEDS}
 samples. The theorem has orders only, so those are compared.
+
+The kinds matter. In a trial with rare rows that varied smoothly (looks by 20 %, the last feature by 30 %; one sample
+a point), no such c exists, and a consistent hypothesis still erred on 11 %, 15 % and 3 % of the rare rows after 4, 16
+and 64 of them, against 50 %, 50 % and 39 % for uniform draws.
 """,
         [
             (

@@ -94,6 +94,8 @@ other algorithms'; its early lead in the paper does not come out with the templa
             ),
         ],
         figure,
+        found=f"after {STEPS[1]:,} steps LLM is better than boosting on {wins} of 10 digits, by up to {best.max():.2f} "
+        "points; the paper's early lead of LLD does not come out",
     )
 
 
