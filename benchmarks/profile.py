@@ -156,7 +156,7 @@ def replay() -> Pieces:
 def foreign() -> Pieces:
     """Pieces of a replay around another library's model."""
     from stream_maxloss.focus import FocusedClassifier
-    from stream_maxloss.focus.game import replay_step
+    from stream_maxloss.focus.game import replay_entry_point
     from stream_maxloss.focus.player import player_draw
 
     stream = as_dicts(*dense_rows(200, FEATURES))
@@ -175,9 +175,9 @@ def foreign() -> Pieces:
     whole, arrival = cost(work, rows), cost(passing(0)[1], rows)
     player, idle, (x, y) = model._game.player, Idle(), stream[0]
     tree = (player.tree.nodes, player.tree.starts, player.game, player.generator)
-    replayed = model._game.replayed
+    finish, handle = replay_entry_point(), model._game.handle
     yield "crossing: draw", cost(lambda: player_draw(*tree))
-    yield "crossing: finish a round and draw", cost(lambda: replay_step(*tree, replayed, 0, 1e-4, 0.5, True))
+    yield "crossing: finish a round and draw", cost(lambda: finish(handle, 0, 1e-4, 0.5, True))
     yield "loss of a row, the model's call included", cost(lambda: model._loss_of(x, y, {}))
     yield "the model's two calls", cost(lambda: (idle.predict_proba_one(x), idle.learn_one(x, y)))
     yield "a replay, arrivals left out", (whole - arrival) / many

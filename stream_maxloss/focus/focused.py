@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from stream_maxloss.focus.admission import Admission
-from stream_maxloss.focus.game import Game, check_count, part_of, replay_step
+from stream_maxloss.focus.game import Game, check_count, part_of, replay_entry_point
 from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.slack import Slack
@@ -210,10 +210,10 @@ class Focused(base.Wrapper):
     def _replay(self, rounds: int) -> None:
         game = self._game
         player, slack, schedule = game.player, game.slack, game.schedule
-        nodes, starts, state, generator = player.tree.nodes, player.tree.starts, player.game, player.generator
-        replayed, rows, learn, loss_of = game.replayed, self._rows.rows, self._wrapped_model.learn_one, self._loss_of
+        rows, learn, loss_of = self._rows.rows, self._wrapped_model.learn_one, self._loss_of
         keeps, forgives = schedule.plan[0] > 0, slack.active
-        slot, probability = player_draw(nodes, starts, state, generator)
+        finish, handle = replay_entry_point(), game.handle
+        slot, probability = player_draw(player.tree.nodes, player.tree.starts, player.game, player.generator)
         for left in range(rounds - 1, -1, -1):
             x, y, keywords, shared = rows[slot]
             if keeps:
@@ -223,9 +223,7 @@ class Focused(base.Wrapper):
             if forgives:
                 loss -= slack.get(slot)
                 slack.step(slot)
-            slot, probability = replay_step(
-                nodes, starts, state, generator, replayed, slot, probability, loss, left > 0
-            )
+            slot, probability = finish(handle, slot, probability, loss, left > 0)
 
     def _keep(self, place: int) -> None:
         if place < 0:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numba import carray, types
 from numpy.typing import NDArray
 
 from stream_maxloss.focus.admission import Admission, Gate, make_admission
-from stream_maxloss.focus.player import Player, player_admit, player_draw, player_update
+from stream_maxloss.focus.player import ROUNDS, Player, player_admit, player_draw, player_update
 from stream_maxloss.focus.slack import Slack, SlackBook
 from stream_maxloss.focus.snapshots import SnapshotSchedule
 from stream_maxloss.linear.compiled import compiled
 from stream_maxloss.random import make_generator
+from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers
 
-__all__ = ["Game", "default_replays"]
+__all__ = ["Game", "default_replays", "replay_entry_point"]
+
+# Numbers in a player's array `game`.
+PLACES = ROUNDS + 1
 
 # Each part draws from its own sequence, so that how often one draws never shifts another.
 GATE_SEED = 0x5DEECE66D1CE4E5B
@@ -31,24 +38,34 @@ def default_replays(window: int) -> int:
     return max(1, round(math.log2(window)))
 
 
+# What `Game.handle` holds: the addresses of the arrays of a round, and their lengths where they vary.
+NODES, STARTS, STATE, GENERATOR, REPLAYED, NODE_COUNT, START_COUNT, SLOTS = range(8)
+
+
 @compiled
-def replay_step(
-    nodes: Any,
-    starts: Any,
-    game: Any,
-    generator: Any,
-    replayed: Any,
-    slot: int,
-    probability: float,
-    loss: float,
-    again: bool,
-) -> tuple[int, float]:
-    """Finish one round and, if asked, draw the next: one crossing from Python instead of three."""
+def replay_step(handle: int, slot: int, probability: float, loss: float, again: bool) -> tuple[int, float]:
+    """Finish one round and, if asked, draw the next: one crossing from Python instead of three, and no array in it."""
+    table = carray(pointer_to_integers(handle), (SLOTS + 1,))
+    nodes = carray(pointer_to_floats(table[NODES]), (table[NODE_COUNT],))
+    starts = carray(pointer_to_integers(table[STARTS]), (table[START_COUNT],))
+    game = carray(pointer_to_floats(table[STATE]), (PLACES,))
     player_update(nodes, starts, game, slot, probability, loss)
+    # Two counts of 32 bits to a word.
+    replayed = carray(pointer_to_integers(table[REPLAYED]), ((table[SLOTS] + 1) // 2,)).view(np.int32)
     replayed[slot] += 1
     if again:
-        return player_draw(nodes, starts, game, generator)
+        return player_draw(nodes, starts, game, carray(pointer_to_integers(table[GENERATOR]), (4,)).view(np.uint64))
     return -1, 0.0
+
+
+@cache
+def replay_entry_point() -> Callable[[int, int, float, float, bool], tuple[int, float]]:
+    """Return `replay_step` without numba's choice among argument types."""
+    signature = (types.int64, types.int64, types.float64, types.float64, types.boolean)
+    replay_step.compile(signature)
+    entry_point: Callable[[int, int, float, float, bool], tuple[int, float]]
+    entry_point = replay_step.overloads[signature].entry_point
+    return entry_point
 
 
 class Game:
@@ -103,6 +120,21 @@ class Game:
         self.schedule = SnapshotSchedule(snapshots, rounds if span == "window" else None, base ^ SNAPSHOT_SEED)
         self.arrived = np.zeros(window, dtype=np.int64)
         self.replayed = np.zeros(window, dtype=np.int32)
+        self._handle: NDArray[np.int64] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has arrays of its own, at other addresses.
+        return {**self.__dict__, "_handle": None}
+
+    @property
+    def handle(self) -> int:
+        """The address of the table that `replay_step` takes; it holds as long as this game lives."""
+        if self._handle is None:
+            tree, player = self.player.tree, self.player
+            arrays = (tree.nodes, tree.starts, player.game, player.generator, self.replayed)
+            lengths = (len(tree.nodes), len(tree.starts), len(self.replayed))
+            self._handle = np.array([*(array.ctypes.data for array in arrays), *lengths], dtype=np.int64)
+        return int(self._handle.ctypes.data)
 
     @property
     def size(self) -> int:

@@ -33,7 +33,7 @@ from stream_maxloss.focus.player import SIZE, player_admit
 from stream_maxloss.focus.rounds import replay, replay_plain
 from stream_maxloss.focus.slack import KIND, slack_release
 from stream_maxloss.focus.snapshots import STORED
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.kernels import learn_dense, learn_sparse, present_columns, present_in_row
 from stream_maxloss.linear.memory import RULE, WINNOW, Floats
 from stream_maxloss.linear.passes import score_cleaned, score_sparse_cleaned, split
@@ -42,7 +42,7 @@ from stream_maxloss.linear.scoring import OVERFLOW, clean, fault, score_dense, s
 __all__ = ["learn_batch", "output_score", "replay_row", "score_snapshots"]
 
 
-@compiled
+@inner
 def enter(game: GameArrays, window: WindowArrays, slot: int, arrival: int, target: float, weight: float) -> None:
     """Start a row in its slot."""
     slack_release(game.book, game.slack, game.heap, game.where, slot)
@@ -53,7 +53,7 @@ def enter(game: GameArrays, window: WindowArrays, slot: int, arrival: int, targe
     window.weights[slot] = weight
 
 
-@compiled
+@inner
 def widen_spread(spread: Floats, target: float) -> None:
     """Count a target into the running mean and the sum of squared deviations."""
     spread[SEEN] += 1.0
@@ -106,7 +106,7 @@ def output_score(game: GameArrays, columns: NDArray[np.int64], place: int, x: Fl
     return total / stored
 
 
-@compiled
+@inner
 def show(memory: Floats, game: GameArrays, rows: RowArrays, i: int) -> tuple[float, int]:
     """Score row i before it is learned, with the learner or its snapshots; give the score and 0 or a fault."""
     h, _, v, u = split(memory)
@@ -142,7 +142,7 @@ def show(memory: Floats, game: GameArrays, rows: RowArrays, i: int) -> tuple[flo
     return score_sparse_cleaned(h, v, u, rows.columns, place, values, first, length)
 
 
-@compiled
+@inner
 def learn_arrival(
     memory: Floats, window: WindowArrays, rows: RowArrays, i: int, slot: int, target: float, weight: float
 ) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 
 __all__ = ["NativeWindow", "WindowArrays", "put_dense", "put_entries", "put_in_matrix"]
 
@@ -30,7 +30,7 @@ class WindowArrays(NamedTuple):
     ends: NDArray[np.int64]
 
 
-@compiled
+@inner
 def put_in_matrix(matrix: Any, lengths: Any, slot: int, X: Any, i: int, length: int) -> None:
     """Store the first `length` values of row i of a matrix in a slot of another, with 0 for absent ones."""
     present = 0
@@ -77,14 +77,14 @@ def put_entries(window: WindowArrays, slot: int, columns: Any, place: int, x: An
             _append(window, slot, columns[place + k], x[first + k])
 
 
-@compiled
+@inner
 def _open_slot(window: WindowArrays, slot: int) -> None:
     window.ends[LIVE] -= window.lengths[slot]
     window.first[slot] = window.ends[END]
     window.lengths[slot] = 0
 
 
-@compiled
+@inner
 def _append(window: WindowArrays, slot: int, column: int, value: float) -> None:
     end = window.ends[END]
     window.columns[end] = column

@@ -24,7 +24,7 @@ from stream_maxloss.focus.native_window import WindowArrays
 from stream_maxloss.focus.player import SIZE, player_draw, player_update
 from stream_maxloss.focus.slack import KIND, slack_of, slack_step
 from stream_maxloss.focus.snapshots import COUNT, snapshot_place
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.kernels import (
     adapt,
     commit,
@@ -98,7 +98,7 @@ def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: i
     return score_sparse(h, v, u, window.columns, first, window.values, first, length)
 
 
-@compiled
+@inner
 def learn_again(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> None:
     """Let the learner learn a row of the window."""
     length, target, weight = np.int64(window.lengths[slot]), window.targets[slot], window.weights[slot]
@@ -109,7 +109,7 @@ def learn_again(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowA
         learn_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight)
 
 
-@compiled
+@inner
 def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays, window: WindowArrays) -> bool:
     """Replay one row with a multiplicative rule; give False if the learner has diverged on it."""
     slot, probability = player_draw(game.nodes, game.starts, game.game, game.generator)
@@ -130,7 +130,7 @@ def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays
     return True
 
 
-@compiled
+@inner
 def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
     """Play the rounds that follow an arrival; give 0 or a fault."""
     rounds = int(game.setup[REPLAYS])
@@ -170,7 +170,7 @@ def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
     return 0 if finite else fault(OVERFLOW, 0)
 
 
-@compiled
+@inner
 def replay_plain(
     memory: Floats,
     rounds: int,

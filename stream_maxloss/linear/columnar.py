@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.memory import (
     AVERAGED,
     HINGE,
@@ -50,7 +50,7 @@ def is_columnar(memory: Floats) -> bool:
     return bool(memory[RULE] in (PERCEPTRON, HINGE) and plain)
 
 
-@compiled
+@inner
 def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weights: int) -> int:
     """Score, then learn, the rows of a tile; return the first whose score is not finite, or their number.
 
@@ -94,7 +94,7 @@ def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weig
     return row
 
 
-@compiled
+@inner
 def run_wide(
     h: Floats, own: Floats, X: Floats, length: int, first: int, targets: Floats, weights: Floats, scores: Floats
 ) -> int:
@@ -121,7 +121,7 @@ def run_wide(
     return length
 
 
-@compiled
+@inner
 def run_narrow_tiles(
     h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
 ) -> int:
@@ -143,7 +143,7 @@ def run_narrow_tiles(
     return rows
 
 
-@compiled
+@inner
 def run_wide_tiles(
     h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
 ) -> int:

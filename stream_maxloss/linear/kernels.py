@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import inner
 from stream_maxloss.linear.memory import (
     ADAPTED,
     AVERAGED,
@@ -66,7 +66,7 @@ NORM_REFRESH = 65536
 LARGEST_WEIGHT = 1e100
 
 
-@compiled
+@inner
 def fold_scale(h: Floats, shrink: float) -> None:
     """Shrink w, to nothing if need be, by moving the scale into v: v <- SCALE shrink v, SCALE <- 1.
 
@@ -88,7 +88,7 @@ def fold_scale(h: Floats, shrink: float) -> None:
     h[SCALE] = 1.0
 
 
-@compiled
+@inner
 def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: float) -> float:
     """Apply w <- shrink w + coefficient x to the scalars; return the step that v has to make along x.
 
@@ -113,7 +113,7 @@ def commit(h: Floats, shrink: float, coefficient: float, score: float, norm: flo
     return delta
 
 
-@compiled
+@inner
 def length_of(v: Floats, intercept: float) -> float:
     """Return the length of v and the intercept together, without overflow."""
     largest = max(np.max(np.abs(v)), abs(intercept))
@@ -123,7 +123,7 @@ def length_of(v: Floats, intercept: float) -> float:
     return largest * math.sqrt(total)
 
 
-@compiled
+@inner
 def finish(h: Floats, v: Floats) -> None:
     """Project to the ball, keep the scale in range, and count the iterate."""
     radius = h[RADIUS]
@@ -144,7 +144,7 @@ def finish(h: Floats, v: Floats) -> None:
         h[SCALE_SUM] += h[SCALE]
 
 
-@compiled
+@inner
 def adapt_scale(h: Floats, warmup: Floats, score: float) -> None:
     """Collect |z| through the warm-up, then set MarginPursuit's scale once (Holland 2019, section 4).
 
@@ -159,19 +159,19 @@ def adapt_scale(h: Floats, warmup: Floats, score: float) -> None:
         h[ADAPTED] = max(1.0, math.sqrt(rows * spread / (2.0 * h[SECOND] * math.log(1.0 / h[FOURTH]))))
 
 
-@compiled
+@inner
 def winnow_factor(h: Floats, exponent: float) -> float:
     """Return beta^exponent."""
     return math.exp(min(max(exponent * math.log(h[FIRST]), -200.0), 200.0))
 
 
-@compiled
+@inner
 def bounded(weight: float) -> float:
     """Keep a multiplicative weight inside what a float can come back from."""
     return min(max(weight, 1.0 / LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
-@compiled
+@inner
 def winnow_move(h: Floats, v: Floats, u: Floats, column: int, exponent: float) -> None:
     """Promote or demote one weight; balanced Winnow moves its twin the other way."""
     if exponent == 0.0:
@@ -182,7 +182,7 @@ def winnow_move(h: Floats, v: Floats, u: Floats, column: int, exponent: float) -
         u[column] = bounded(u[column] / factor)
 
 
-@compiled
+@inner
 def winnow_intercept(h: Floats, exponent: float) -> None:
     """Promote or demote the constant feature's weight."""
     if h[INTERCEPT] != 0.0:
@@ -192,7 +192,7 @@ def winnow_intercept(h: Floats, exponent: float) -> None:
             h[U_INTERCEPT] = bounded(h[U_INTERCEPT] / factor)
 
 
-@compiled
+@inner
 def count(h: Floats, score: float, target: float) -> bool:
     """Count the row, and the mistake if its score has the wrong sign; return whether it had."""
     h[STEPS] += 1.0
@@ -202,7 +202,7 @@ def count(h: Floats, score: float, target: float) -> bool:
     return mistaken
 
 
-@compiled
+@inner
 def present_columns(x: Floats, length: int) -> int:
     """Return how many leading columns a dense row needs: all up to its last present value."""
     for j in range(length - 1, -1, -1):
@@ -211,7 +211,7 @@ def present_columns(x: Floats, length: int) -> int:
     return 0
 
 
-@compiled
+@inner
 def present_in_row(X: Floats, i: int, length: int) -> int:
     """Return `present_columns` of row i of a matrix, which is not sliced out."""
     for j in range(length - 1, -1, -1):
@@ -220,7 +220,7 @@ def present_in_row(X: Floats, i: int, length: int) -> int:
     return 0
 
 
-@compiled
+@inner
 def plan(h: Floats, score: float, target: float, weight: float, norm: float) -> tuple[float, float]:
     """Return (shrink, coefficient) of the rule in the header."""
     return plan_step(
@@ -228,7 +228,7 @@ def plan(h: Floats, score: float, target: float, weight: float, norm: float) -> 
     )
 
 
-@compiled
+@inner
 def adapt(memory: Floats, h: Floats, score: float, target: float) -> None:
     """Let the rules that adapt something look at the row."""
     if h[RULE] == LLM and h[SECOND] != 0.0:
@@ -237,7 +237,7 @@ def adapt(memory: Floats, h: Floats, score: float, target: float) -> None:
         adapt_scale(h, memory[HEADER + 3 * int(h[CAPACITY]) :], score)
 
 
-@compiled
+@inner
 def step_dense(
     memory: Floats,
     h: Floats,
@@ -267,7 +267,7 @@ def step_dense(
         adapt(memory, h, score, target)
 
 
-@compiled
+@inner
 def step_sparse(
     memory: Floats,
     h: Floats,
@@ -299,7 +299,7 @@ def step_sparse(
         adapt(memory, h, score, target)
 
 
-@compiled
+@inner
 def learn_dense(
     memory: Floats, h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int, target: float, weight: float
 ) -> int:
@@ -330,7 +330,7 @@ def learn_dense(
     return 0
 
 
-@compiled
+@inner
 def learn_sparse(
     memory: Floats,
     h: Floats,

@@ -13,7 +13,7 @@ from typing import Any
 
 from numba import carray, types
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.kernels import (
     adapt,
     commit,
@@ -88,14 +88,14 @@ def split(memory: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-@compiled
+@inner
 def memory_at(address: int) -> Floats:
     """Return the learner's memory by its address: handing over a number takes a third of the time of an array."""
     h = carray(pointer_to_floats(address), (HEADER,))
     return carray(pointer_to_floats(address), (HEADER + 3 * int(h[CAPACITY]) + int(h[WARMUP]),))
 
 
-@compiled
+@inner
 def columns_at(address: int, length: int) -> Integers:
     """Return some columns by their address."""
     return carray(pointer_to_integers(address), (length,))
@@ -158,7 +158,7 @@ def learn_row_sparse(memory: Floats, columns: Integers, x: Floats, target: float
     return learn_sparse(memory, h, v, u, columns, 0, x, 0, columns.shape[0], target, weight)
 
 
-@compiled
+@inner
 def score_cleaned(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int) -> tuple[float, int]:
     """Score a copy of row i with absent values made zero; the row itself still shows what was absent."""
     row = X[i].copy()
@@ -169,7 +169,7 @@ def score_cleaned(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: in
     return score, status
 
 
-@compiled
+@inner
 def run_plain(
     memory: Floats, X: Floats, targets: Floats, weights: Floats, scores: Floats, learn: bool, start: int
 ) -> int:
@@ -235,7 +235,7 @@ def run_dense(
     return -1, 0
 
 
-@compiled
+@inner
 def score_sparse_cleaned(
     h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
 ) -> tuple[float, int]:
@@ -245,7 +245,7 @@ def score_sparse_cleaned(
     return score_sparse(h, v, u, columns, place, row, 0, length), status
 
 
-@compiled
+@inner
 def run_sparse_row(
     memory: Floats,
     h: Floats,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.memory import (
     ABSOLUTE,
     ADAPTED,
@@ -70,7 +70,7 @@ def catoni_psi(deviation: float) -> float:
     return deviation - deviation * deviation * deviation / 6.0
 
 
-@compiled
+@inner
 def step_size(rate: float, decays: float, steps: float) -> float:
     """Return `rate`, divided by sqrt(t) if it decays."""
     if decays != 0.0:
@@ -78,7 +78,7 @@ def step_size(rate: float, decays: float, steps: float) -> float:
     return rate
 
 
-@compiled
+@inner
 def plan_margin_pursuit(
     gamma: float, l2: float, square_root: float, scale: float, steps: float, margin: float, weight: float
 ) -> tuple[float, float]:
@@ -90,7 +90,7 @@ def plan_margin_pursuit(
     return 1.0 - alpha * l2, alpha * weight * scale * catoni_psi((gamma - margin) / scale)
 
 
-@compiled
+@inner
 def plan_logistic_difference(rate: float, shift: float, margin: float, weight: float, norm: float) -> float:
     """Return step * (q - g) for LLD and LLM (Krause & Singer 2004, Figures 1 and 2)."""
     step = rate * weight
@@ -100,20 +100,20 @@ def plan_logistic_difference(rate: float, shift: float, margin: float, weight: f
     return step * (logistic(margin) - logistic(margin + shift))
 
 
-@compiled
+@inner
 def shift_of(epsilon: float) -> float:
     """Return the mu = ln((1 - eps)/eps) at which LLD weighs rows as LLM does: g_i is then LLM's alpha_i."""
     return math.log((1.0 - epsilon) / epsilon)
 
 
-@compiled
+@inner
 def adapt_epsilon(epsilon: float, margin: float, steps: float) -> float:
     """Move LLM's epsilon to the running mean of alpha_i, the probability that label i is noise."""
     alpha = logistic(margin + shift_of(epsilon))
     return min(max(epsilon + (alpha - epsilon) / (steps + 1.0), EPSILON_FLOOR), EPSILON_CEILING)
 
 
-@compiled
+@inner
 def plan_step(
     rule: float,
     first: float,
@@ -152,19 +152,19 @@ def plan_step(
     return 1.0, plan_logistic_difference(first, shift, margin, weight, norm) * target
 
 
-@compiled
+@inner
 def is_steady(h: Floats) -> bool:
     """Tell whether the weights stay as they are on every row beyond the margin."""
     return (h[RULE] == PERCEPTRON or h[RULE] == HINGE) and h[AVERAGED] == 0.0 and h[RADIUS] == 0.0
 
 
-@compiled
+@inner
 def margin_of(h: Floats) -> float:
     """Return the margin up to which a row calls for a step, if `is_steady`."""
     return h[SECOND] if h[RULE] == HINGE else 0.0
 
 
-@compiled
+@inner
 def steady_step(h: Floats, steps: float, target: float, weight: float) -> float:
     """Return the coefficient of the step on row `steps` within the margin, if `is_steady`."""
     if h[RULE] == HINGE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.compiled import compiled, compiled_fast
+from stream_maxloss.linear.compiled import compiled, inner, inner_fast
 from stream_maxloss.linear.memory import (
     AVERAGED,
     BALANCED_WINNOW,
@@ -56,7 +56,7 @@ def fault_entry(status: int) -> int:
     return status // 4 - 1
 
 
-@compiled
+@inner
 def dot_ordered(v: Floats, X: Floats, i: int, length: int) -> float:
     """Return <v, X_i>, summed in order."""
     total = 0.0
@@ -65,7 +65,7 @@ def dot_ordered(v: Floats, X: Floats, i: int, length: int) -> float:
     return total
 
 
-@compiled_fast
+@inner_fast
 def dot_vectorised(v: Floats, X: Floats, i: int, length: int) -> float:
     """Return <v, X_i>, summed in vector registers."""
     total = 0.0
@@ -74,7 +74,7 @@ def dot_vectorised(v: Floats, X: Floats, i: int, length: int) -> float:
     return total
 
 
-@compiled
+@inner
 def dot_dense(v: Floats, X: Floats, i: int, length: int) -> float:
     """Return <v, X_i> over the first `length` columns."""
     if length <= ORDERED_SUM:
@@ -82,7 +82,7 @@ def dot_dense(v: Floats, X: Floats, i: int, length: int) -> float:
     return dot_vectorised(v, X, i, length)
 
 
-@compiled_fast
+@inner_fast
 def square_dense(X: Floats, i: int, length: int) -> float:
     """Return |X_i|^2."""
     total = 0.0
@@ -91,7 +91,7 @@ def square_dense(X: Floats, i: int, length: int) -> float:
     return total
 
 
-@compiled
+@inner
 def dot_sparse(v: Floats, columns: Integers, place: int, x: Floats, first: int, length: int) -> float:
     """Return <v, x> of a sparse row: `length` columns from `place` on, their values from `first` on."""
     total = 0.0
@@ -100,7 +100,7 @@ def dot_sparse(v: Floats, columns: Integers, place: int, x: Floats, first: int, 
     return total
 
 
-@compiled_fast
+@inner_fast
 def square_sparse(x: Floats, first: int, length: int) -> float:
     """Return |x|^2 of a sparse row."""
     total = 0.0
@@ -109,25 +109,25 @@ def square_sparse(x: Floats, first: int, length: int) -> float:
     return total
 
 
-@compiled
+@inner
 def combine(h: Floats, dot_v: float) -> float:
     """Return the current iterate's score from <v, x>."""
     return h[SCALE] * (dot_v + h[V_INTERCEPT])
 
 
-@compiled
+@inner
 def combine_average(h: Floats, dot_v: float, dot_u: float) -> float:
     """Return the averaged iterate's score: (SCALE_SUM <v, x> - <u, x>) / t."""
     return (h[SCALE_SUM] * (dot_v + h[V_INTERCEPT]) - (dot_u + h[U_INTERCEPT])) / h[STEPS]
 
 
-@compiled
+@inner
 def winnow_threshold(h: Floats) -> float:
     """Return theta: as set, or the number of features seen."""
     return h[SECOND] if h[SECOND] > 0.0 else h[SEEN]
 
 
-@compiled
+@inner
 def score_dense(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int) -> float:
     """Return the score that the learner predicts with, on row i of a matrix of its first `length` columns."""
     rule = h[RULE]
@@ -143,7 +143,7 @@ def score_dense(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int)
     return combine(h, dot_v)
 
 
-@compiled
+@inner
 def score_sparse(
     h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
 ) -> float:
@@ -163,7 +163,7 @@ def score_sparse(
     return combine(h, dot_v)
 
 
-@compiled
+@inner
 def clean(x: Floats, length: int) -> int:
     """Make absent values (NaN) zero in place; return a fault if one is infinite."""
     for k in range(length):
@@ -175,7 +175,7 @@ def clean(x: Floats, length: int) -> int:
     return 0
 
 
-@compiled
+@inner
 def check_unit(x: Floats, length: int, high: float) -> int:
     """Return a fault if a value lies outside [0, high], the domain of Winnow."""
     for k in range(length):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.linear.compiled import compiled, inner
 from stream_maxloss.linear.kernels import learn_sparse
 from stream_maxloss.linear.memory import Floats
 from stream_maxloss.linear.passes import split
@@ -23,7 +23,7 @@ MEAN = 1
 SPREAD = 2
 
 
-@compiled
+@inner
 def observe(statistics: Floats, column: int, value: float) -> None:
     """Take one value into account."""
     statistics[COUNT, column] += 1.0
@@ -32,7 +32,7 @@ def observe(statistics: Floats, column: int, value: float) -> None:
     statistics[SPREAD, column] += deviation * (value - statistics[MEAN, column])
 
 
-@compiled
+@inner
 def scale(statistics: Floats, column: int, value: float, clip: float) -> float:
     """Return (value - mean) / standard deviation, kept in [-clip, clip]; 0 where there is no deviation."""
     if statistics[COUNT, column] == 0.0:

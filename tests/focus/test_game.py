@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
-from stream_maxloss.focus.game import Game, default_replays, part_of
+from stream_maxloss.focus.game import Game, default_replays, part_of, replay_entry_point
 
 
 def make_game(**options):
@@ -66,3 +69,20 @@ def test_the_state_is_flat_and_restores():
 
 def test_part_of_takes_one_prefix_off():
     assert part_of({"a.b": 1, "a.b.c": 2, "ab.c": 3}, "a") == {"b": 1, "b.c": 2}
+
+
+@pytest.mark.parametrize(
+    "make_copy", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))], ids=["copy", "pickle"]
+)
+def test_a_copy_plays_on_arrays_of_its_own(make_copy):
+    game = make_game(window=3)
+    for _ in range(3):
+        game.admit(True)
+    finish = replay_entry_point()
+    finish(game.handle, 1, 0.5, 1.0, False)
+    other = make_copy(game)
+    slot, probability = finish(other.handle, 2, 0.5, 1.0, True)
+    assert (game.replayed.tolist(), other.replayed.tolist()) == ([0, 1, 0], [0, 1, 1])
+    assert (game.player.rounds, other.player.rounds) == (1, 2)
+    assert probability == pytest.approx(other.player.probabilities()[slot])
+    assert game.player.weights()[2] == 1.0 < other.player.weights()[2]

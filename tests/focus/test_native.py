@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from stream_maxloss.focus import AdmitAll, ClassQuota, FocusedClassifier, FocusedRegressor, Reservoir, Slack, SubSample
-from stream_maxloss.focus.game import Game, replay_step
+from stream_maxloss.focus.game import Game, replay_entry_point
 from stream_maxloss.linear import (
     LLD,
     LLM,
@@ -87,8 +87,7 @@ class Reference:
             if game.slack.active:
                 loss -= game.slack.get(slot)
                 game.slack.step(slot)
-            arrays = player.tree.nodes, player.tree.starts, player.game, player.generator
-            slot, p = replay_step(*arrays, game.replayed, slot, p, loss, left > 0)
+            slot, p = replay_entry_point()(game.handle, slot, p, loss, left > 0)
 
 
 def assert_same_game(reference, focused):

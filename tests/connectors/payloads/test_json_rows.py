@@ -120,7 +120,11 @@ def test_no_more_than_max_rows_are_looked_at():
 
 
 values = st.one_of(
-    st.none(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60), st.text(max_size=5)
+    st.none(),
+    st.booleans(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-(2**60), 2**60),
+    st.text(max_size=5),
 )
 payloads = st.one_of(
     st.dictionaries(st.sampled_from("abcd"), values).map(orjson.dumps),
