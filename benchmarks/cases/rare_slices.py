@@ -40,7 +40,7 @@ STREAMS = {"nsl_kdd": nsl_kdd, "protein_homology": protein_homology}
 BARE, LONG, UNIFORM = "bare", "bare, long constant step", "uniform replay"
 DEFAULT, EAGER = "focused, defaults", "focused, eager"
 SHIPPED, REPAIRED = "HardSampling as shipped", "HardSampling, loss repaired"
-GAMES: dict[str, dict[str, float]] = {
+GAMES: dict[str, dict[str, Any]] = {
     UNIFORM: {"gamma": 1.0},
     DEFAULT: {},
     EAGER: {"eta": 2.0 / WINDOW, "gamma": 0.25},
