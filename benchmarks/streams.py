@@ -161,7 +161,7 @@ def scaled_dicts(table: Any, clip: float) -> tuple[list[dict[str, float]], list[
 
 def held_out_errors(model: Any, stream: Stream) -> NDArray[np.bool_]:
     """Predict rows without learning them; return which predictions were wrong."""
-    return np.asarray(model.predict_many(stream.table)).astype(bool) != stream.labels
+    return np.not_equal(np.asarray(model.predict_many(stream.table), dtype=bool), stream.labels)
 
 
 def percent(wrong: NDArray[np.bool_], stream: Stream) -> dict[str, float]:

@@ -51,9 +51,10 @@ class FocusedClassifier(Focused, base.MiniBatchClassifier):
         of one of our learners, else the former if the classifier has probabilities. Or a function of
         (y, predict_proba_one(x)) with values in [0, 1].
     gamma
-        Share of uniform draws, in (0, 1]; 1 is uniform replay.
+        Share of uniform draws, in (0, 1]; 1 is uniform replay. Lower presses hard rows more.
     eta
-        Step of the player; `None` for 1/(2n).
+        Step of the player; `None` for 1/(2n), which theorem 1 asks for. Raising it to 2/window finds rare rows sooner
+        where a model can get all rows right, and costs accuracy where classes overlap.
     share
         Rate at which old weights are forgotten, in [0, 1): a half-life of ln(2)/share replays.
     admission
