@@ -42,7 +42,7 @@ PEERS = {
 }
 # Rows read at once: what pyarrow's Parquet reader takes where nothing is said.
 READ_ROWS = 65_536
-TEXT_ROWS, BINARY_ROWS = 100_000, 1_000_000
+TEXT_ROWS, BINARY_ROWS = 150_000, 1_000_000
 LIMITED = (".csv", ".parquet", ".arrow", ".arrows")
 VW_TARGETS = {".csv": 1.5, ".arrow": 5.0}
 
@@ -56,7 +56,7 @@ def points(quick: bool) -> list[Point]:
 def make_point(ending: str, quick: bool) -> Point:
     """Return the point of a format: enough rows that opening a file does not count."""
     rows = BINARY_ROWS if ending in (".parquet", ".arrow", ".arrows") else TEXT_ROWS
-    rows = rows // 4 if quick else rows
+    rows = rows // 3 if quick else rows
     name, label = ending.removeprefix(".").replace(".", "_"), f"{LABELS[ending]}, {rows:,} rows"
     return Point(name, label, (OURS, *PEERS[ending]), {"ending": ending, "rows": rows})
 
