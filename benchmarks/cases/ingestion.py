@@ -103,7 +103,7 @@ def read_as_ours(path: str) -> Callable[[], int]:
             while not source.exhausted:
                 batch = source.next_batch(READ_ROWS, 1.0)
                 if batch is not None:
-                    names = [name for name in batch.records.schema.names if name not in ("y", "label")]
+                    names = [name for name in batch.records.schema.names if name not in ("y", "target")]
                     rows += sum(map(len, read_frame(batch.records.select(names), features, learn=True)))
         if len(features) != FEATURES:
             raise RuntimeError(f"there must be {FEATURES} features, got {len(features)}")
