@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,3 +98,10 @@ def test_memory_is_judged_by_its_most_and_by_its_growth() -> None:
         "CSV: growth": (30.0, False),
     }
     assert memory.conclude({"csv": {"label": "CSV", "facts": {OURS: {"missing": "no space"}}}}) == []
+
+
+def test_memory_is_drawn_where_it_was_measured(tmp_path: Path) -> None:
+    point = {"label": "CSV", "facts": {OURS: {"most MB": 300.0, "MB over time": [200.0, 300.0, 290.0]}}}
+    [(_, name)] = memory.plot({"csv": point}, tmp_path)
+    assert (tmp_path / name).stat().st_size > 1000
+    assert memory.plot({"csv": {"label": "CSV", "facts": {OURS: {"missing": "no space"}}}}, tmp_path) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,11 @@ def test_a_file_is_made_once() -> None:
         path = row_file(".csv", 10)
         path.write_text("mine")
         assert row_file(".csv", 10).read_text() == "mine"
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_two_that_want_a_file_at_once_get_the_same_whole_one() -> None:
+    with shared_folder(), ThreadPoolExecutor(4) as pool:
+        sizes = list(pool.map(lambda _: row_file(".csv", 400).stat().st_size, range(8)))
+        assert len(set(sizes)) == 1
+        assert len(read(row_file(".csv", 400))[1]) == 400
