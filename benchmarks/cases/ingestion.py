@@ -12,12 +12,14 @@ from benchmarks.row_files import FEATURES, NAMES, row_file, shared_folder
 TITLE = "Reading files"
 INCLUDED = (
     "Files of 20 float columns with four decimals and a label, read whole. Ours: `open_source`, batches of up to "
-    "65,536 rows, the label apart, and the features as the rows that the learners take: float64, row by row, or sparse "
-    "rows for svmlight. `pyarrow` reads the same file into record batches and stops there: `csv.open_csv`, "
+    "65,536 rows, the label apart, and the features as the rows that the learners take: float64, row by row, or "
+    "sparse rows for svmlight. `pyarrow` reads the same file into record batches and stops there: `csv.open_csv`, "
     "`json.open_json`, `ParquetFile.iter_batches`, and for IPC the reader over an opened file, which copies the bytes "
-    "into memory; over a mapped file, as we read it, it would touch none of them. `pyarrow, matrix` "
-    "goes on to `RecordBatch.to_tensor`. pyarrow has one thread in all of them. `vowpalwabbit` is its parser: "
-    "`--noop` over the same rows in its own text format. `scikit-learn` is `load_svmlight_file`. Processor time."
+    "into memory; over a mapped file, as we read it, it would touch none of them. One copy is all that it does there: "
+    "writing the columns as rows moves as many bytes again, so that for IPC `pyarrow, matrix` is the like for like. "
+    "`pyarrow, matrix` goes on to `RecordBatch.to_tensor`. pyarrow has one thread in all of them. `vowpalwabbit` is "
+    "its parser: `--noop` over the same rows in its own text format. `scikit-learn` is `load_svmlight_file`. "
+    "Processor time."
 )
 AXIS = None
 MATRIX = "pyarrow, matrix"

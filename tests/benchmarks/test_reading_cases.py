@@ -70,6 +70,7 @@ def test_without_a_broker_the_reason_stands_in_place_of_figures(monkeypatch: pyt
 
 def test_the_command_line_is_judged_on_the_wall() -> None:
     facts = {
+        "rows": command_line.ROWS,
         f"{OURS} whole": {"wall": 2.0, "processor": 2.0},
         "whole process, wall": spread(1.9),
         "whole process, processor": spread(9.0),
@@ -89,6 +90,8 @@ def test_the_command_line_is_judged_on_the_wall() -> None:
     }
     [(_, rows)] = command_line.tables(measured)
     assert rows == [["Arrow IPC", f"{OURS} whole", "2", "2"]]
+    facts["rows"] = 200_000
+    assert all(claim["target"] is None for claim in command_line.conclude(measured) if claim["point"] == "ipc")
 
 
 def test_memory_is_judged_by_its_most_and_by_its_growth() -> None:
