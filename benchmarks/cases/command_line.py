@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import sys
@@ -89,6 +90,7 @@ def observe_passes(ending: str, rows: int, repeats: int) -> dict[str, Any]:
         works[f"{OURS} {name}"] = lambda command=ours: run(command)
         works[f"{VW} {name}"] = lambda command=theirs: run(command)
     works[f"{OURS} tiny"]()  # compiles what no run before has compiled
+    os.sync()  # so that the files are not still being written while they are read
     runs = take_turns(works, repeats)
     facts: dict[str, Any] = {"rows": rows}
     facts |= {name: {clock: middle(taken, clock) for clock in CLOCKS} for name, taken in runs.items()}
