@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import tempfile
@@ -57,11 +58,13 @@ def row_file(ending: str, rows: int) -> Path:
 
     """
     path = Path(os.environ[VARIABLE]) / f"rows_{rows}{ending}"
-    if not path.is_file():
-        table = make_block(min(rows, BLOCK))
-        partial = path.with_name("partial" + ending)
-        WRITERS[ending](partial, table, -(-rows // BLOCK))
-        partial.rename(path)
+    # The systems of a point may get ready at the same time.
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.is_file():
+            partial = path.with_name("partial_" + path.name)
+            WRITERS[ending](partial, make_block(min(rows, BLOCK)), -(-rows // BLOCK))
+            partial.rename(path)
     return path
 
 

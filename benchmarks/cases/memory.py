@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,32 @@ def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         if "growth MB" in fact:
             claims.append(claim(name, f"{label}: growth", fact["growth MB"], target=GROWTH_MB, **limit))
     return claims
+
+
+def plot(measured: dict[str, dict[str, Any]], images: Path) -> list[tuple[str, str]]:
+    """Draw the memory held over the reading of each file; return the picture's title and name, if there is one."""
+    held = {point["label"]: point["facts"][OURS]["MB over time"] for point in measured.values() if has_figures(point)}
+    if not held:
+        return []
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    picture, axes = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
+    for label, megabytes in held.items():
+        axes.plot(np.linspace(0.0, 100.0, len(megabytes)), megabytes, label=label)
+    axes.axhline(LIMIT_MB, color="#c0392b", linewidth=1, label="target")
+    axes.set_ylim(0.0, 1.1 * LIMIT_MB)
+    axes.set_xlabel("% of the reading")
+    axes.set_ylabel("MB held")
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    picture.savefig(images / "benchmark-memory.png", dpi=110)
+    plt.close(picture)
+    return [("Memory held while reading", "benchmark-memory.png")]
+
+
+def has_figures(point: dict[str, Any]) -> bool:
+    """Tell whether a point was measured rather than left out."""
+    return "MB over time" in point.get("facts", {}).get(OURS, {})

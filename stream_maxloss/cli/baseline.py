@@ -40,12 +40,15 @@ class Baseline:
     def predict_many(self, y_true: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
         """Return predictions (labels with the share of True, or values) for rows, and take them in."""
         before = np.arange(self.rows, self.rows + len(y_true), dtype=np.float64)
-        values = y_true.astype(np.float64)
-        sums = self.total + np.concatenate(([0.0], np.cumsum(values)))
+        sums = np.zeros(len(y_true) + 1)
+        np.cumsum(y_true, dtype=np.float64, out=sums[1:])
+        sums += self.total
+        is_first = self.rows == 0 and len(y_true) > 0
+        before[:is_first] = 1.0
+        means = sums[:-1] / before
+        means[:is_first] = 0.5 if self.is_classifier else 0.0
         self.rows += len(y_true)
         self.total = float(sums[-1])
-        empty = 0.5 if self.is_classifier else 0.0
-        means = np.where(before > 0.0, sums[:-1] / np.maximum(before, 1.0), empty)
         return (means >= 0.5, means) if self.is_classifier else (means, None)
 
     def predict_one(self, y_true: Any, labels: bool) -> Any:

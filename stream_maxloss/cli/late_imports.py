@@ -4,19 +4,58 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import LazyLoader
 from types import ModuleType
+from typing import Any
 
 __all__ = ["LateImports"]
 
-LATE = frozenset({"scipy.integrate", "scipy.stats"})
-"""What `river.metrics` imports for its geometric mean and its area under the curve alone: half of a run's start."""
+LATE = frozenset({"scipy.integrate", "scipy.linalg", "scipy.stats"})
+"""What `river.metrics` imports for its geometric mean and its area under the curve alone, and what numba imports for
+one module inside of it: half of a run's start."""
+
+
+class LateModule(ModuleType):
+    """A module that runs its code when something is first asked of it that it does not have.
+
+    The standard library's `LazyLoader` runs it at any question, and a package is asked for its path whenever a module
+    inside of it is imported.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or self.__spec__ is None or not isinstance(self.__spec__.loader, LateLoader):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        loader = self.__spec__.loader.loader
+        # Before it runs: its code, too, may ask for what it does not have yet.
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        loader.exec_module(self)
+        return getattr(self, name)
+
+
+class LateLoader(Loader):
+    """Makes a module without running it.
+
+    Parameters
+    ----------
+    loader
+        What runs it.
+
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module."""
+        return LateModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave it for later."""
 
 
 class LateImports(MetaPathFinder):
-    """Finds the modules of `LATE` so that they are loaded when one of their attributes is first asked for.
+    """Finds the modules of `LATE` so that they are run when they are first used.
 
     This is a choice for a process of its own, as a command is, not for a library.
 
@@ -39,7 +78,7 @@ class LateImports(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = LateLoader(spec.loader)
         return spec
 
     @classmethod

@@ -22,9 +22,10 @@ HEAVY = [
     "pandas",
     "sklearn",
     "matplotlib",
-    "scipy.stats._stats_py",
-    "scipy.integrate._quadpack_py",
     "river.linear_model",
+    "scipy.integrate._quadpack_py",
+    "scipy.linalg._basic",
+    "scipy.stats._stats_py",
 ]
 
 
@@ -54,3 +55,24 @@ def test_a_metric_that_needs_a_late_module_gets_it(path: Path) -> None:
     assert f"loaded: {watched}" in done.stderr
     assert "GeometricMean" in done.stdout
     assert "ROCAUC" in done.stdout
+
+
+LATE = """
+import sys
+from stream_maxloss.cli.late_imports import LateImports
+LateImports.install()
+import scipy.linalg.cython_blas
+import scipy.linalg
+assert "scipy.linalg._basic" not in sys.modules
+from scipy.linalg import svd
+import numpy
+assert svd(numpy.eye(2))[1].tolist() == [1.0, 1.0]
+assert scipy.linalg.inv is sys.modules["scipy.linalg"].inv
+assert not hasattr(scipy.linalg, "nothing_of_the_kind")
+print("done")
+"""
+
+
+def test_a_late_package_gives_its_modules_at_once_and_its_own_names_when_they_are_used() -> None:
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "done\n", done.stderr
