@@ -80,14 +80,14 @@ def arrow_bits(labels: Any) -> NDArray[np.float64] | None:
         return None
     offset, length = labels.offset, len(labels)
     packed = np.frombuffer(labels.buffers()[1], dtype=np.uint8)[offset // 8 : (offset + length + 7) // 8]
-    return signs_of_bytes()[packed].reshape(-1)[offset % 8 : offset % 8 + length]
+    return signs_of_bytes().take(packed, axis=0).reshape(-1)[offset % 8 : offset % 8 + length]
 
 
 @cache
 def signs_of_bytes() -> NDArray[np.float64]:
     """Return the signs that the bits of each byte stand for, the lowest bit first."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little")
-    return 2.0 * bits - 1.0
+    return np.where(bits == 1, 1.0, -1.0)
 
 
 def target_of(y: Any, place: str = "") -> float:
