@@ -80,7 +80,7 @@ def arrow_bits(labels: Any) -> NDArray[np.float64] | None:
         return None
     offset, length = labels.offset, len(labels)
     packed = np.frombuffer(labels.buffers()[1], dtype=np.uint8)[offset // 8 : (offset + length + 7) // 8]
-    return signs_of_bytes()[packed].reshape(-1)[offset % 8 : offset % 8 + length]
+    return signs_of_bytes().take(packed, axis=0).reshape(-1)[offset % 8 : offset % 8 + length]
 
 
 @cache

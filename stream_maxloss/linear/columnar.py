@@ -31,7 +31,7 @@ from stream_maxloss.linear.passes import split
 from stream_maxloss.linear.rules import margin_of, steady_step
 from stream_maxloss.linear.scoring import ORDERED_SUM, Integers, dot_vectorised
 from stream_maxloss.rows.matrix import numbers_at, turn
-from stream_maxloss.rows.vectors import copy_bytes, count_beyond
+from stream_maxloss.rows.vectors import copy_bytes, count_beyond, prefetch
 
 __all__ = ["is_columnar", "run_columns"]
 
@@ -134,7 +134,11 @@ def run_narrow_tiles(
     for first in range(0, rows, NARROW_TILE):
         length = min(NARROW_TILE, rows - first)
         for j in range(width):
-            copy_bytes(base + stride * j, addresses[j] + 8 * first, 8 * length)
+            at = addresses[j] + 8 * first
+            copy_bytes(base + stride * j, at, 8 * length)
+            # Ask for the column's rows of the next tile: they come while this one is learned.
+            for line in range(at + 8 * NARROW_TILE, at + 16 * NARROW_TILE, 64):
+                prefetch(line)
         copy_bytes(base + stride * width, targets.ctypes.data + 8 * first, 8 * length)
         done = run_narrow(h, own, base, stride, length, weights.ctypes.data + 8 * first)
         copy_bytes(scores.ctypes.data + 8 * first, base + stride * (width + 1), 8 * done)
