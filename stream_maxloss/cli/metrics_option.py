@@ -70,10 +70,14 @@ def default_metrics(model: Any) -> list[str]:
     """Return the metrics shown unless others are named."""
     from river import base
 
-    from stream_maxloss.focus.focused import predicts_probabilities
+    from stream_maxloss.linear.classifier import LinearClassifier
 
     if not isinstance(model, base.Classifier):
         return ["MAE"]
+    if isinstance(getattr(model, "_last_step", model), LinearClassifier):
+        return ["Accuracy", "TailLoss"]  # known without loading the focus
+    from stream_maxloss.focus.focused import predicts_probabilities
+
     return ["Accuracy", "TailLoss"] if predicts_probabilities(model) else ["Accuracy"]
 
 
