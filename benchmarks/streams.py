@@ -161,7 +161,8 @@ def scaled_dicts(table: Any, clip: float) -> tuple[list[dict[str, float]], list[
 
 def held_out_errors(model: Any, stream: Stream) -> NDArray[np.bool_]:
     """Predict rows without learning them; return which predictions were wrong."""
-    return np.not_equal(np.asarray(model.predict_many(stream.table), dtype=bool), stream.labels)
+    said: NDArray[np.bool_] = np.asarray(model.predict_many(stream.table), dtype=bool)
+    return said ^ stream.labels
 
 
 def percent(wrong: NDArray[np.bool_], stream: Stream) -> dict[str, float]:
