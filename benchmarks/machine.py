@@ -22,6 +22,7 @@ LIBRARIES = (
     "sumtree",
     "discrete-dists",
     "vowpalwabbit",
+    "confluent-kafka",
 )
 
 
