@@ -40,8 +40,11 @@ DRAWN = (BARE, "focused, window 100", "focused, window 1,000", "focused, window 
 
 
 def points(quick: bool) -> list[Point]:
-    """Return the three streams."""
-    settings = {"rows": 8_000} if quick else {"rows": 40_000}
+    """Return the three streams; the short form is an abrupt drift, with two learners."""
+    if quick:
+        settings = {"stream": "abrupt", "rows": 8_000}
+        return [Point("abrupt", "abrupt drift", LEARNERS[1:3], settings, kind="fact")]
+    settings = {"rows": 40_000}
     labels = {"elec2": "Elec2", "abrupt": "abrupt drift", "gradual": "gradual drift"}
     return [Point(name, label, LEARNERS, {"stream": name, **settings}, kind="fact") for name, label in labels.items()]
 
@@ -77,10 +80,7 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
 
     if settings["stream"] == "elec2" and find_set("elec2") is None:
         return {"missing": ABSENT}
-    if settings["stream"] == "elec2":
-        stream = elec2().part(0, settings["rows"] if settings["rows"] < 40_000 else 45_312)
-    else:
-        stream = drifting(settings["stream"], settings["rows"])
+    stream = elec2() if settings["stream"] == "elec2" else drifting(settings["stream"], settings["rows"])
     found = {BARE: measure(Scaler() | make_learner(system), stream)}
     for name, game in GAMES.items():
         found[name] = measure(Scaler() | FocusedClassifier(make_learner(system), **game, seed=0), stream)
