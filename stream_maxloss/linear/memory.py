@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["allocate", "grow", "header", "row_offset", "vector_u", "vector_v"]
+__all__ = ["allocate", "grow", "header", "vector_u", "vector_v"]
 
 Floats = NDArray[np.float64]
 
@@ -74,11 +74,6 @@ def allocate(capacity: int, warmup: int = 0) -> Floats:
 def header(memory: Floats) -> Floats:
     """Return the settings and counters."""
     return memory[:HEADER]
-
-
-def row_offset() -> int:
-    """Return the byte at which the row at hand begins."""
-    return HEADER * 8
 
 
 def vector_v(memory: Floats) -> Floats:
