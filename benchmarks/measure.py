@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +143,16 @@ def ratios_to_ours(costs: dict[str, list[float]]) -> dict[str, dict[str, float]]
 
 def observe(case: str, point: Point) -> dict[str, Any]:
     """Return what each system says of itself."""
-    facts: dict[str, Any] = {}
-    for system in point.systems:
-        worker = Worker(case, system, point, 0.0)
-        try:
-            message = worker.read()
-        finally:
-            worker.end()
-        facts[system] = message["fact"] if "fact" in message else {"missing": message["missing"]}
-    return facts
+    with ThreadPoolExecutor(max_workers=point.at_once) as threads:
+        found = threads.map(lambda system: ask(case, system, point), point.systems)
+        return dict(zip(point.systems, found, strict=True))
+
+
+def ask(case: str, system: str, point: Point) -> Any:
+    """Return what one system says of itself, or why it says nothing."""
+    worker = Worker(case, system, point, 0.0)
+    try:
+        message = worker.read()
+    finally:
+        worker.end()
+    return message["fact"] if "fact" in message else {"missing": message["missing"]}

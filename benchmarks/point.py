@@ -31,6 +31,8 @@ class Point:
         For a peer's name, the least ratio of its time to ours that is asked for.
     kind
         "time" calls `prepare` and repeats what it returns; "fact" calls `observe` once.
+    at_once
+        How many systems may run beside each other; for facts that do not depend on it.
 
     """
 
@@ -41,6 +43,7 @@ class Point:
     unit: str = "row"
     targets: dict[str, float] = field(default_factory=dict)
     kind: str = "time"
+    at_once: int = 1
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,13 @@ def points(quick: bool) -> list[Point]:
     """Return the three streams; the short form is an abrupt drift, with two learners."""
     if quick:
         settings = {"stream": "abrupt", "rows": 8_000}
-        return [Point("abrupt", "abrupt drift", LEARNERS[1:3], settings, kind="fact")]
+        return [Point("abrupt", "abrupt drift", LEARNERS[1:3], settings, kind="fact", at_once=2)]
     settings = {"rows": 40_000}
     labels = {"elec2": "Elec2", "abrupt": "abrupt drift", "gradual": "gradual drift"}
-    return [Point(name, label, LEARNERS, {"stream": name, **settings}, kind="fact") for name, label in labels.items()]
+    return [
+        Point(name, label, LEARNERS, {"stream": name, **settings}, kind="fact", at_once=2)
+        for name, label in labels.items()
+    ]
 
 
 def drifting(kind: str, rows: int, seed: int = 7) -> Stream:

@@ -39,8 +39,10 @@ def points(quick: bool) -> list[Point]:
     """Return the only point."""
     if quick:
         settings = {"rows": 20_000, "levels": (0.0, 0.05)}
-        return [Point("nsl_kdd", "NSL-KDD", (BARE, FOCUSED, EAGER, "sub-sampled 0.3"), settings, kind="fact")]
-    return [Point("nsl_kdd", "NSL-KDD", SYSTEMS, {"rows": None, "levels": LEVELS}, kind="fact")]
+        return [
+            Point("nsl_kdd", "NSL-KDD", (BARE, FOCUSED, EAGER, "sub-sampled 0.3"), settings, kind="fact", at_once=2)
+        ]
+    return [Point("nsl_kdd", "NSL-KDD", SYSTEMS, {"rows": None, "levels": LEVELS}, kind="fact", at_once=2)]
 
 
 def make_model(system: str) -> Any:

@@ -18,8 +18,8 @@ INCLUDED = (
     "predicts a whole batch before it learns any of it. All systems give a probability, the linear ones the sigmoid"
     " of a score: a row is called positive above one half, and its loss is one minus what its label gets. Tail loss"
     f" is the mean of the worst {ALPHA:.0%} of these losses. The worst slice is one of at least {SUPPORT} rows. "
-    "Seconds are processor seconds of predicting and learning, after rows were put into the form that a system "
-    "takes (ours: Arrow batches; River: dicts; VW: a text file, which it parses while it learns; scikit-learn: a "
+    "Two systems run beside each other, one on each core. Seconds are processor seconds of predicting and learning, "
+    "after rows were put into the form that a system takes (ours: Arrow batches; River: dicts; VW: a text file, which it parses while it learns; scikit-learn: a "
     "matrix, with all values of the text columns declared beforehand). Memory is how far the process grew "
     "meanwhile. Focused learners run with five seeds: the line is the run of the middle rare recall, with the least"
     " and the greatest in brackets; peers that draw run with one seed. What focus buys and costs on longer streams "
@@ -37,7 +37,8 @@ def points(quick: bool) -> list[Point]:
     names = names or list(streams.BUNDLED)
     chosen, rows = (systems.QUICK, 2_000) if quick else (tuple(systems.CONFIGURED), ROWS)
     return [
-        Point(name, name, chosen, {"stream": name, "rows": rows}, kind="fact") for name in names[: 1 if quick else None]
+        Point(name, name, chosen, {"stream": name, "rows": rows}, kind="fact", at_once=2)
+        for name in names[: 1 if quick else None]
     ]
 
 

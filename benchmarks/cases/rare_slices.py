@@ -71,9 +71,9 @@ def points(quick: bool) -> list[Point]:
     """Return the two streams; the short form is the start of one, with four systems."""
     if quick:
         settings = {"stream": "nsl_kdd", "rows": 20_000, "seeds": 1, "slow_seeds": 1}
-        return [Point("nsl_kdd", "nsl_kdd", (BARE, UNIFORM, EAGER, REPAIRED), settings, kind="fact")]
+        return [Point("nsl_kdd", "nsl_kdd", (BARE, UNIFORM, EAGER, REPAIRED), settings, kind="fact", at_once=2)]
     settings = {"seeds": SEEDS, "slow_seeds": SLOW_SEEDS}
-    return [Point(name, name, SYSTEMS, {"stream": name, **settings}, kind="fact") for name in STREAMS]
+    return [Point(name, name, SYSTEMS, {"stream": name, **settings}, kind="fact", at_once=2) for name in STREAMS]
 
 
 def make_learner(system: str, seed: int) -> Any:
