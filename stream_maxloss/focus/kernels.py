@@ -1,7 +1,7 @@
 """Arrivals of our own learners, each with its replays, whole batches inside one kernel.
 
-`learn_batch` is the entry for many rows, `replay_row` for one that was already learned; both end in `rounds.replay`,
-so the two speeds play the same game with the same draws.
+`learn_batch` is the entry for many rows, `replay_row` for one that was already learned, `replay_window` for none; all
+end in `rounds.replay`, so the two speeds play the same game with the same draws.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from stream_maxloss.linear.memory import RULE, WINNOW, Floats
 from stream_maxloss.linear.passes import score_cleaned, score_sparse_cleaned, split
 from stream_maxloss.linear.scoring import OVERFLOW, clean, fault, score_dense, score_sparse
 
-__all__ = ["learn_batch", "output_score", "replay_row", "score_snapshots"]
+__all__ = ["learn_batch", "output_score", "replay_row", "replay_window", "score_snapshots"]
 
 
 @inner
@@ -60,6 +60,12 @@ def widen_spread(spread: Floats, target: float) -> None:
     deviation = target - spread[MEAN]
     spread[MEAN] += deviation / spread[SEEN]
     spread[SQUARES] += deviation * (target - spread[MEAN])
+
+
+@compiled
+def replay_window(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
+    """Play rounds without an arrival; give 0 or a fault."""
+    return replay(memory, game, window)
 
 
 @compiled

@@ -12,7 +12,7 @@ from stream_maxloss.focus import arrays, kernels
 from stream_maxloss.focus.arrays import GameArrays, RowArrays
 from stream_maxloss.focus.game import Game, part_of
 from stream_maxloss.focus.native_window import NativeWindow
-from stream_maxloss.focus.rounds import current_score, loss_seen, replay
+from stream_maxloss.focus.rounds import current_score, loss_seen
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
@@ -147,7 +147,7 @@ class NativeReplay:
         setup = self._setup
         setup[arrays.REPLAYS] = rounds
         try:
-            status = replay(self.model.memory, self._arrays(), self.window.arrays)
+            status = kernels.replay_window(self.model.memory, self._arrays(), self.window.arrays)
         finally:
             setup[arrays.REPLAYS] = self.game.replays
         if status != 0:
