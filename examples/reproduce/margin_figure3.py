@@ -158,6 +158,8 @@ the step is that of least squares with the rate 1/√(n v t / (2 ln(1/δ))), in 
 """,
         compare(curves, scales),
         draw_figure(curves),
+        found="with too small a penalty the scale from the data brings the error back to that of the best one on three "
+        "of four data sets",
     )
 
 
