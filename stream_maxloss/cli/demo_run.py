@@ -11,12 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stream_maxloss.cli.curve_plot import can_plot, plot_curves
+from stream_maxloss.cli.demo_kernels import compile_kernels, make_models, split_labels
 from stream_maxloss.cli.demo_stream import KINDS, FileWriter, make_connections
 from stream_maxloss.cli.messages import Messages
 from stream_maxloss.cli.text_table import format_table
 from stream_maxloss.evaluate import Engine
-from stream_maxloss.focus import FocusedClassifier
-from stream_maxloss.linear import HingeOGD, Scaler
 from stream_maxloss_connectors.base import Source
 from stream_maxloss_connectors.open import open_source
 
@@ -44,8 +43,7 @@ class Contest:
 
     def learn(self, records: pa.RecordBatch) -> None:
         """Predict, score and learn some rows with each."""
-        features = records.select([name for name in records.schema.names if name not in ("attack", "kind")])
-        labels = records.column("attack").to_numpy() == 1
+        features, labels = split_labels(records)
         for name, engine in self.engines.items():
             scored = engine.learn(features, labels)
             self._wrong[name].append(np.not_equal(np.asarray(scored.y_pred), scored.y_true))
@@ -66,14 +64,10 @@ def run_demo(rows: int, directory: Path) -> None:
     """Run the demonstration and print its table."""
     messages = Messages()
     path = prepare(directory)
-    contest = Contest(
-        {
-            "bare": Scaler() | HingeOGD(),
-            "focused": Scaler() | FocusedClassifier(HingeOGD(), seed=0),
-        }
-    )
+    contest = Contest(make_models())
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
-    messages.say("the first run compiles kernels, which takes about a minute; later runs start at once")
+    messages.say("the first run compiles kernels, which takes most of a minute; later runs start at once")
+    compile_kernels()
     writer = FileWriter(make_connections(rows), path)
     source = open_source(path, follow=True)
     source.open()
@@ -86,7 +80,7 @@ def run_demo(rows: int, directory: Path) -> None:
     writer.join()
     seconds = time.perf_counter() - started
     print(make_table(contest))  # noqa: T201
-    messages.say(f"followed and learned {rows:,} rows with both in {seconds:.1f} s, compiling included")
+    messages.say(f"followed and learned {rows:,} rows with both in {seconds:.1f} s")
     if can_plot():
         draw(contest, directory / "errors.png")
         messages.say(f"the error curves are in {directory / 'errors.png'}")
