@@ -30,13 +30,14 @@ BYTES_A_ROW = {".csv": 150, ".parquet": 170}
 
 
 def points(quick: bool) -> list[Point]:
-    """Return a CSV of two gigabytes and a Parquet file of ten million rows; in the quick form, a twentieth of them."""
+    """Return a CSV of two gigabytes and a Parquet file of ten million rows; in the quick form, a small Parquet file."""
     part = 20 if quick else 1
     text, binary = 13_500_000 // part, 10_000_000 // part
-    return [
+    found = [
         Point("csv", f"CSV, {text * 150 / 1e9:.2g} GB", (OURS,), {"ending": ".csv", "rows": text}, kind="fact"),
         Point("parquet", f"Parquet, {binary:,} rows", (OURS,), {"ending": ".parquet", "rows": binary}, kind="fact"),
     ]
+    return found[1:] if quick else found
 
 
 def surroundings(quick: bool) -> AbstractContextManager[Any]:
