@@ -15,8 +15,8 @@ from benchmarks.point import OURS, Point, claim
 TITLE = "How cost grows"
 INCLUDED = (
     "Cost of a row of our own: the Perceptron's `learn_many` against the number of features; "
-    "`FocusedClassifier(HingeOGD()).learn_many` and `replay`, four rounds a row, with 20 features against the rows of a "
-    "full window; and the "
+    "`FocusedClassifier(HingeOGD()).learn_many` and `replay`, four rounds a row, with 20 features against the rows of "
+    "a full window; and the "
     "Perceptron's whole pass with 20 features against the rows of the stream. The exponent is the slope of a straight "
     "line through the logarithms: 1 is linear, 0 is no growth. Features cost a fixed share per row besides, so a line "
     "through small and large ones is flatter than 1; a window costs its logarithm and what leaves the cache."
