@@ -38,9 +38,9 @@ BYTES_A_ROW = 1000
 def points(quick: bool) -> list[Point]:
     """Return both files, checkpointing and the help; in the quick form, small files and the help."""
     rows = 100_000 if quick else ROWS
-    repeats = 1 if quick else 3
+    repeats = 1 if quick else 2
     size = {"rows": rows, "repeats": repeats}
-    saves = {"rows": 500_000, "repeats": 5, "seconds": 0.1}
+    saves = {"rows": 500_000, "repeats": 3, "seconds": 0.1}
     found = [
         Point("csv", f"CSV, {rows:,} rows", (OURS,), {"ending": ".csv", **size}, kind="fact"),
         Point("ipc", f"Arrow IPC, {rows:,} rows", (OURS,), {"ending": ".arrow", **size}, kind="fact"),
