@@ -4,121 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from reference_game import LEARNERS, SETTINGS, Reference, as_dicts, assert_same_game, numbers, run_both, sparse_numbers
 
 from stream_maxloss.focus import AdmitAll, ClassQuota, FocusedClassifier, FocusedRegressor, Reservoir, Slack, SubSample
-from stream_maxloss.focus.game import Game, replay_entry_point
 from stream_maxloss.linear import (
-    LLD,
-    LLM,
     AbsoluteOGD,
-    BalancedWinnow,
     HingeOGD,
-    MarginPursuit,
-    Pegasos,
-    Perceptron,
-    Scaler,
-    Winnow,
 )
-from stream_maxloss.linear.memory import HEADER, vector_v
-from stream_maxloss.linear.rules import game_loss
-
-SETTINGS = {"window": 40, "replays": 4, "seed": 7}
-LEARNERS = {
-    "perceptron": Perceptron(),
-    "hinge": HingeOGD(),
-    "hinge-ball": HingeOGD(radius=2.0, margin=0.5),
-    "pegasos": Pegasos(),
-    "margin-pursuit": MarginPursuit(),
-    "lld": LLD(),
-    "llm": LLM(),
-    "winnow": Winnow(),
-    "balanced-winnow": BalancedWinnow(),
-}
-
-
-def numbers(rows=150, width=6, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(size=(rows, width))
-    y = X @ np.linspace(-1, 1, width) + 0.1 * rng.normal(size=rows) > 0
-    return pd.DataFrame(X, columns=[f"f{j}" for j in range(width)]), pd.Series(y)
-
-
-def as_dicts(frame):
-    dicts = []
-    for row in frame.to_dict("records"):
-        dicts.append({name: value for name, value in row.items() if value is not None and value == value})
-    return dicts
-
-
-class Reference:
-    """Focused learning spelled out: the game's parts in Python, the learner through `learn_one`."""
-
-    def __init__(self, learner, loss=None, slack=None, admission="all", share=0.0, window=40, replays=4, seed=7):
-        self.learner, self.loss = learner, loss
-        self.game = Game(window, replays, 0.5, None, share, admission, slack, 0, "history", seed)
-        self.rows = {}
-
-    def learn(self, x, y, w=1.0):
-        game, player = self.game, self.game.player
-        self.learner.learn_one(x, y, w=w)
-        slot = game.admit(y)
-        if slot >= 0:
-            self.rows[slot] = (dict(x), y, w)
-        if not (game.size and game.replays):
-            return
-        slot, p = player.draw()
-        for left in range(game.replays - 1, -1, -1):
-            row, label, weight = self.rows[slot]
-            score = self.learner._model.score(row)
-            target = 1.0 if label else -1.0
-            loss = (
-                self.loss(target * score)
-                if self.loss
-                else game_loss(self.learner._model.memory[:HEADER], score, target)
-            )
-            self.learner.learn_one(row, label, w=weight)
-            if game.slack.active:
-                loss -= game.slack.get(slot)
-                game.slack.step(slot)
-            slot, p = replay_entry_point()(game.handle, slot, p, loss, left > 0)
-
-
-def assert_same_game(reference, focused):
-    game, other = reference.game, focused._game
-    assert game.player.generator.tolist() == other.player.generator.tolist()
-    assert game.replayed.tolist() == other.replayed.tolist()
-    assert game.arrived.tolist() == other.arrived.tolist()
-    np.testing.assert_allclose(game.player.weights(), other.player.weights(), rtol=1e-9)
-    ours = focused._wrapped_model.weights
-    assert ours.keys() == reference.learner.weights.keys()
-    for name, value in reference.learner.weights.items():
-        assert ours[name] == pytest.approx(value, rel=1e-9, abs=1e-9)
-    for slot, (x, y, w) in reference.rows.items():
-        row, target, weight = focused._native.row(slot)
-        features = {f"{n}={v}" if isinstance(v, str) else n: 1.0 if isinstance(v, str) else v for n, v in x.items()}
-        assert row == {name: pytest.approx(value) for name, value in features.items() if value != 0.0}
-        assert (target > 0, weight) == (bool(y), w)
-
-
-def run_both(reference, make, frame, labels, weights=None, batch=37):
-    one, many = make(), make()
-    weights = np.ones(len(frame)) if weights is None else weights
-    for x, y, w in zip(as_dicts(frame), labels, weights, strict=True):
-        reference.learn(x, y, w=w)
-        one.learn_one(x, y, w=w)
-    for start in range(0, len(frame), batch):
-        part = slice(start, start + batch)
-        many.learn_many(frame.iloc[part], labels.iloc[part], w=weights[part])
-    assert_same_game(reference, one)
-    assert_same_game(reference, many)
-    return one, many
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -220,14 +118,6 @@ def test_features_that_appear_late_play_the_reference_game(name):
     frame.iloc[100:, 6:] = np.nan
     learner = LEARNERS[name]
     run_both(Reference(learner.clone()), lambda: FocusedClassifier(learner.clone(), **SETTINGS), frame, labels)
-
-
-def sparse_numbers(rows=150, width=300, seed=3):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(0.1, 1.0, size=(rows, width)) * (rng.uniform(size=(rows, width)) < 0.03)
-    y = X @ rng.normal(size=width) > 0
-    X[X == 0] = np.nan
-    return pd.DataFrame(X, columns=[f"f{j}" for j in range(width)]), pd.Series(y)
 
 
 @pytest.mark.parametrize("name", ["hinge", "hinge-ball", "winnow", "balanced-winnow", "llm"])
@@ -373,124 +263,3 @@ class TestRegressor:
             plain.learn_one(x, y)
         np.testing.assert_allclose(ours.predict_many(frame), plain.predict_many(frame), rtol=1e-9, atol=1e-12)
         assert ours.predict_one(as_dicts(frame)[0]) == pytest.approx(plain.predict_one(as_dicts(frame)[0]), rel=1e-9)
-
-
-@pytest.mark.parametrize("style", ["pickle", "state_dict", "deepcopy"])
-@pytest.mark.parametrize("data", [numbers, sparse_numbers], ids=["dense", "sparse"])
-def test_half_saved_loaded_and_the_other_half_is_the_whole(style, data):
-    frame, labels = data()
-    settings = SETTINGS | {"slack": 1.0, "output": "average", "snapshots": 3, "admission": ClassQuota()}
-    whole = FocusedClassifier(HingeOGD(), **settings)
-    whole.learn_many(frame.iloc[:80], labels.iloc[:80])
-    if style == "state_dict":
-        half = FocusedClassifier(HingeOGD(), **settings)
-        half.classifier.load_state_dict(whole.classifier.state_dict())
-        half.load_state_dict(whole.state_dict())
-    else:
-        half = pickle.loads(pickle.dumps(whole)) if style == "pickle" else copy.deepcopy(whole)
-    for part in (whole, half):
-        part.learn_many(frame.iloc[80:], labels.iloc[80:])
-    assert whole._learn_scored(frame, labels).tolist() == half._learn_scored(frame, labels).tolist()
-    first, second = whole.state_dict(), half.state_dict()
-    assert first.keys() == second.keys()
-    for key, value in first.items():
-        np.testing.assert_array_equal(value, second[key])
-
-
-def test_a_refused_batch_leaves_everything_as_it_was():
-    frame, labels = numbers()
-    focused = FocusedClassifier(HingeOGD(), **SETTINGS)
-    focused.learn_many(frame, labels)
-    before, learned = focused.state_dict(), focused.classifier.state_dict()
-    bad = frame.copy()
-    bad.iloc[50, 2] = np.inf
-    with pytest.raises(ValueError, match="feature 'f2' of row 50 must be finite, got inf"):
-        focused.learn_many(bad, labels)
-    with pytest.raises(ValueError, match="one label per row of X, got 10 labels"):
-        focused.learn_many(frame, labels.iloc[:10])
-    with pytest.raises(ValueError, match="must be a bool, 0/1 or -1/\\+1, got 7"):
-        focused.learn_one({"f0": 1.0}, 7)
-    with pytest.raises(ValueError, match="must be finite"):
-        focused.learn_one({"f0": np.inf}, True)
-    for key, value in before.items():
-        np.testing.assert_array_equal(value, focused.state_dict()[key])
-    assert learned["memory"].tolist() == focused.classifier.state_dict()["memory"].tolist()
-
-
-def test_a_diverging_learner_is_named():
-    focused = FocusedClassifier(Perceptron(), window=10, seed=1)
-    labels = np.arange(100) % 3 == 0
-    with pytest.raises(ValueError, match="overflow; "):
-        focused.learn_many(pd.DataFrame({"a": 1e160 * (-1.0) ** np.arange(100), "b": 1e160}), labels)
-
-
-def test_a_million_row_window_costs_little_more_than_its_rows():
-    focused = FocusedClassifier(HingeOGD(), window=1_000_000, replays=0)
-    focused.learn_many(pd.DataFrame(np.ones((2, 20)), columns=list(range(20))), pd.Series([True, False]))
-    assert focused.memory_bytes <= 1.3 * 8 * 20 * 1_000_000
-
-
-def test_a_learner_that_diverges_while_it_replays_is_named_and_replays_go_back_to_their_number():
-    focused = FocusedClassifier(Perceptron(), window=10, replays=0, seed=1)
-    focused.learn_many(pd.DataFrame({"a": [10.0], "b": [10.0]}), [True])
-    vector_v(focused.classifier._model.memory)[:2] = 1e308
-    with pytest.raises(ValueError, match="overflow; "):
-        focused.replay(100)
-    assert focused._native._setup[0] == 0
-
-
-def test_hardest_names_the_features_and_describes_the_game():
-    frame, labels = numbers()
-    focused = FocusedClassifier(HingeOGD(), **SETTINGS)
-    assert focused.hardest() == []
-    focused.learn_many(frame, labels)
-    rows = focused.hardest(5)
-    assert [row.weight for row in rows] == sorted((row.weight for row in rows), reverse=True)
-    for row in rows:
-        place = len(frame) - 1 - row.age
-        assert row.x == frame.iloc[place].to_dict()
-        assert row.y == labels.iloc[place]
-        z = (2 * row.y - 1) * focused.classifier._model.score(row.x)
-        assert row.loss == pytest.approx(min(1, max(0, 1 - z)))
-    summary = focused.describe()
-    assert summary["replays"] == 4 * len(frame)
-    assert summary["rows"] == summary["window"] == 40
-    assert 1 <= summary["effective_rows"] <= 40
-
-
-def test_other_keywords_are_refused():
-    focused = FocusedClassifier(HingeOGD(), **SETTINGS)
-    with pytest.raises(TypeError, match="keyword w only, got"):
-        focused.learn_one({"a": 1.0}, True, t=3)
-
-
-def test_a_function_as_loss_takes_the_slow_way():
-    focused = FocusedClassifier(HingeOGD(), loss=lambda y, p: 1 - p[y], window=10)
-    focused.learn_one({"a": 1.0}, True)
-    assert focused._native is None
-
-
-@pytest.mark.parametrize(("output", "clip"), [("last", None), ("average", None), ("last", 0.8)])
-def test_a_scaler_before_it_gives_the_pipeline_s_scores_at_both_speeds(output, clip):
-    frame, labels = numbers(rows=700)
-    text = frame.assign(kind=np.random.default_rng(6).choice(["a", "b"], size=len(frame)))
-    for data in (frame, text, sparse_numbers(rows=400)[0]):
-        settings = SETTINGS | {"output": output, "snapshots": 3}
-        one, many = (Scaler(clip) | FocusedClassifier(HingeOGD(), **settings) for _ in range(2))
-        expected = []
-        for x, y in zip(as_dicts(data), labels[: len(data)], strict=True):
-            expected.append(one.predict_proba_one(x)[True])
-            one.learn_one(x, y)
-        scores = []
-        for start in range(0, len(data), 300):
-            part = slice(start, start + 300)
-            scores.extend(many._learn_scored(data.iloc[part], labels[: len(data)].iloc[part]))
-        np.testing.assert_allclose(1 / (1 + np.exp(-np.array(scores))), expected, rtol=1e-9, atol=1e-12)
-        first, second = (model["FocusedClassifier"]._game for model in (one, many))
-        assert first.player.generator.tolist() == second.player.generator.tolist()
-        np.testing.assert_allclose(first.player.weights(), second.player.weights(), rtol=1e-9)
-
-
-def test_a_pipeline_of_ours_takes_the_slow_way():
-    for focused in (FocusedClassifier(Scaler() | HingeOGD()), FocusedRegressor(Scaler() | AbsoluteOGD())):
-        assert focused._native is None
