@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from examples.reproduce.report import FOUND, ROOT
 
 HERE = Path(__file__).parent
 PAGES = ROOT / "docs" / "reproductions"
+# The scripts run two processes each: were every one to spread its sums over both cores, they would wait for each other.
+ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 NOT_A_RESULT = {"__init__.py", "__main__.py", "batch_game.py", "report.py"}
 # What the name of a script starts with, and what it reproduces.
 PAPERS = {
@@ -31,7 +34,9 @@ def main() -> int:
     failed = []
     for script in [] if "--collect" in sys.argv[1:] else scripts():
         print(f"{script.name} ...", flush=True)
-        if subprocess.run([sys.executable, str(script)], cwd=ROOT, stdout=subprocess.DEVNULL).returncode:
+        if subprocess.run(
+            [sys.executable, str(script)], cwd=ROOT, env=ONE_THREAD, stdout=subprocess.DEVNULL
+        ).returncode:
             failed.append(script.name)
     (ROOT / "docs" / "reproductions.md").write_text(collect(), encoding="utf-8")
     if failed:
