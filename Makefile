@@ -48,7 +48,7 @@ format: $(VENV)/.dev ## Rewrite the code in the house style
 bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
-bench-quick: $(VENV)/.bench ## A short form of the benchmarks, under two minutes
+bench-quick: $(VENV)/.bench ## A short form of the benchmarks, some minutes
 	$(BIN)/python -m benchmarks --quick
 
 kafka: $(VENV)/.dev ## Run a local Kafka broker to play with, until Ctrl-C (needs Java 17 and Maven)
