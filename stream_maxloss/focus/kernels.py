@@ -18,19 +18,16 @@ from stream_maxloss.focus.arrays import (
     HIGH,
     LOW,
     MATRIX,
-    MEAN,
     OUTPUT,
     PREFIX,
     REPLAYS,
-    SEEN,
     SPARSE,
-    SQUARES,
     GameArrays,
     RowArrays,
 )
 from stream_maxloss.focus.native_window import WindowArrays, put_dense, put_entries, put_in_matrix
 from stream_maxloss.focus.player import SIZE, player_admit
-from stream_maxloss.focus.rounds import replay, replay_plain
+from stream_maxloss.focus.rounds import replay, replay_plain, widen_spread
 from stream_maxloss.focus.slack import KIND, slack_release
 from stream_maxloss.focus.snapshots import STORED
 from stream_maxloss.linear.compiled import compiled, inner
@@ -51,15 +48,6 @@ def enter(game: GameArrays, window: WindowArrays, slot: int, arrival: int, targe
     game.replayed[slot] = 0
     window.targets[slot] = target
     window.weights[slot] = weight
-
-
-@inner
-def widen_spread(spread: Floats, target: float) -> None:
-    """Count a target into the running mean and the sum of squared deviations."""
-    spread[SEEN] += 1.0
-    deviation = target - spread[MEAN]
-    spread[MEAN] += deviation / spread[SEEN]
-    spread[SQUARES] += deviation * (target - spread[MEAN])
 
 
 @compiled

@@ -13,6 +13,7 @@ from stream_maxloss.focus.arrays import GameArrays, RowArrays
 from stream_maxloss.focus.game import Game, part_of
 from stream_maxloss.focus.native_window import NativeWindow
 from stream_maxloss.focus.rounds import current_score, loss_seen
+from stream_maxloss.focus.steady import learn_steady
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
@@ -210,22 +211,63 @@ class NativeReplay:
         model, game = self.model, self.game
         model._make_room()
         slots, scores = self._settle(targets), np.empty(len(rows))
-        entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
+        absent = int(np.isnan(rows.values).sum())
+        entries = int(np.count_nonzero(rows.values)) - absent
         self.window.reserve(len(model.features), len(rows), entries, game.size)
-        row, status = kernels.learn_batch(
-            model.memory,
-            self._arrays(),
-            self.window.arrays,
-            row_arrays(rows, shown),
-            slots,
-            game.gate.seen - len(rows),
-            targets,
-            weights,
-            scores,
-        )
+        arrivals = game.gate.seen - len(rows)
+        if absent == 0 and self._is_steady(rows):
+            held, kept = self._arrays(), self.window.arrays
+            row, status = learn_steady(
+                model.memory,
+                held.nodes,
+                held.starts,
+                held.game,
+                held.generator,
+                held.arrived,
+                held.replayed,
+                held.setup,
+                held.spread,
+                kept.matrix,
+                kept.lengths,
+                kept.targets,
+                kept.weights,
+                rows.values,
+                rows.values if shown is None else shown,
+                slots,
+                arrivals,
+                targets,
+                weights,
+                scores,
+            )
+        else:
+            row, status = kernels.learn_batch(
+                model.memory,
+                self._arrays(),
+                self.window.arrays,
+                row_arrays(rows, shown),
+                slots,
+                arrivals,
+                targets,
+                weights,
+                scores,
+            )
         if row >= 0:
             raise diverged() if fault_kind(status) == OVERFLOW else refuse_row(rows, model.features, row, status)
         return scores
+
+    def _is_steady(self, rows: Rows) -> bool:
+        """Whether `learn_steady` may learn these rows, if none of their values is absent."""
+        game, memory = self.game, self.model.memory
+        return bool(
+            rows.indptr is None
+            and rows.prefix
+            and self.window.arrays.matrix.shape[1] > 0
+            and memory[layout.RULE] in (layout.PERCEPTRON, layout.HINGE)
+            and memory[layout.AVERAGED] == memory[layout.RADIUS] == 0.0
+            and not game.slack.active
+            and len(self._copies) == 0
+            and game.player.is_plain
+        )
 
     def _settle(self, targets: Floats) -> NDArray[np.int64]:
         gate = self.game.gate

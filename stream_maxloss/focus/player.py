@@ -242,6 +242,11 @@ class Player:
             raise ValueError(f"loss must lie in [0, 1], or down to -1 under slack, got {loss!r}; scale it first")
         player_update(self.tree.nodes, self.tree.starts, self.game, slot, probability, loss)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the weights are the leaves themselves: fixed share is not, and was never, at work."""
+        return bool(self.game[SHARE] == 0.0 and self.game[A] == 1.0 and self.game[B] == 0.0)
+
     def weights(self) -> NDArray[np.float64]:
         """Give the weight v_i of each row held."""
         return self.game[A] * self.tree.nodes[: self.size] + self.game[B]

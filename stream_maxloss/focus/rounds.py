@@ -12,6 +12,7 @@ from stream_maxloss.focus.arrays import (
     HIGH,
     LOSS,
     LOW,
+    MEAN,
     PROBABILITY,
     REPLAYS,
     SCALE,
@@ -63,7 +64,16 @@ from stream_maxloss.linear.scoring import (
     square_sparse,
 )
 
-__all__ = ["current_score", "loss_seen", "play_round", "replay", "replay_plain"]
+__all__ = ["current_score", "loss_seen", "play_round", "replay", "replay_plain", "widen_spread"]
+
+
+@inner
+def widen_spread(spread: Floats, target: float) -> None:
+    """Count a target into the running mean and the sum of squared deviations."""
+    spread[SEEN] += 1.0
+    deviation = target - spread[MEAN]
+    spread[MEAN] += deviation / spread[SEEN]
+    spread[SQUARES] += deviation * (target - spread[MEAN])
 
 
 @compiled
