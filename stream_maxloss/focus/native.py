@@ -216,28 +216,9 @@ class NativeReplay:
         self.window.reserve(len(model.features), len(rows), entries, game.size)
         arrivals = game.gate.seen - len(rows)
         if absent == 0 and self._is_steady(rows):
-            held, kept = self._arrays(), self.window.arrays
+            shown = rows.values if shown is None else shown
             row, status = learn_steady(
-                model.memory,
-                held.nodes,
-                held.starts,
-                held.game,
-                held.generator,
-                held.arrived,
-                held.replayed,
-                held.setup,
-                held.spread,
-                kept.matrix,
-                kept.lengths,
-                kept.targets,
-                kept.weights,
-                rows.values,
-                rows.values if shown is None else shown,
-                slots,
-                arrivals,
-                targets,
-                weights,
-                scores,
+                model.memory, *self._steady_arrays(), rows.values, shown, slots, arrivals, targets, weights, scores
             )
         else:
             row, status = kernels.learn_batch(
@@ -267,6 +248,24 @@ class NativeReplay:
             and not game.slack.active
             and len(self._copies) == 0
             and game.player.is_plain
+        )
+
+    def _steady_arrays(self) -> tuple[NDArray[Any], ...]:
+        """Give the arrays of game and window as `learn_steady` takes them."""
+        game, window = self._arrays(), self.window.arrays
+        return (
+            game.nodes,
+            game.starts,
+            game.game,
+            game.generator,
+            game.arrived,
+            game.replayed,
+            game.setup,
+            game.spread,
+            window.matrix,
+            window.lengths,
+            window.targets,
+            window.weights,
         )
 
     def _settle(self, targets: Floats) -> NDArray[np.int64]:

@@ -143,9 +143,10 @@ def learn_steady(
     weights: Floats,
     scores: Floats,
 ) -> tuple[int, int]:
-    """Score, learn, admit and replay, row after row; the arguments are those of `kernels.learn_batch`, taken apart.
+    """Score, learn, admit and replay, row after row; arguments and result are those of `kernels.learn_batch`.
 
-    No value of `matrix` or `shown` may be absent. Give (-1, 0), or the row that was refused and why.
+    Game and window come as single arrays: out of bundles a round would cost a fifth more. No value of `matrix`, which
+    is learned, or of `shown`, which is scored before, may be absent.
     """
     h, _, v, _ = split(memory)
     width, rounds, kind, limit = matrix.shape[1], int(setup[REPLAYS]), setup[LOSS], margin_of(h)
