@@ -13,7 +13,7 @@ from stream_maxloss.focus.arrays import GameArrays, RowArrays
 from stream_maxloss.focus.game import Game, part_of
 from stream_maxloss.focus.native_window import NativeWindow
 from stream_maxloss.focus.rounds import current_score, loss_seen
-from stream_maxloss.focus.steady import learn_steady
+from stream_maxloss.focus.steady import is_steady_case, learn_steady, steady_arrays
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel
@@ -215,10 +215,11 @@ class NativeReplay:
         entries = int(np.count_nonzero(rows.values)) - absent
         self.window.reserve(len(model.features), len(rows), entries, game.size)
         arrivals = game.gate.seen - len(rows)
-        if absent == 0 and self._is_steady(rows):
+        if absent == 0 and is_steady_case(model.memory, game, self.window.arrays, rows):
+            single = steady_arrays(self._arrays(), self.window.arrays)
             shown = rows.values if shown is None else shown
             row, status = learn_steady(
-                model.memory, *self._steady_arrays(), rows.values, shown, slots, arrivals, targets, weights, scores
+                model.memory, *single, rows.values, shown, slots, arrivals, targets, weights, scores
             )
         else:
             row, status = kernels.learn_batch(
@@ -235,38 +236,6 @@ class NativeReplay:
         if row >= 0:
             raise diverged() if fault_kind(status) == OVERFLOW else refuse_row(rows, model.features, row, status)
         return scores
-
-    def _is_steady(self, rows: Rows) -> bool:
-        """Whether `learn_steady` may learn these rows, if none of their values is absent."""
-        game, memory = self.game, self.model.memory
-        return bool(
-            rows.indptr is None
-            and rows.prefix
-            and self.window.arrays.matrix.shape[1] > 0
-            and memory[layout.RULE] in (layout.PERCEPTRON, layout.HINGE)
-            and memory[layout.AVERAGED] == memory[layout.RADIUS] == 0.0
-            and not game.slack.active
-            and len(self._copies) == 0
-            and game.player.is_plain
-        )
-
-    def _steady_arrays(self) -> tuple[NDArray[Any], ...]:
-        """Give the arrays of game and window as `learn_steady` takes them."""
-        game, window = self._arrays(), self.window.arrays
-        return (
-            game.nodes,
-            game.starts,
-            game.game,
-            game.generator,
-            game.arrived,
-            game.replayed,
-            game.setup,
-            game.spread,
-            window.matrix,
-            window.lengths,
-            window.targets,
-            window.weights,
-        )
 
     def _settle(self, targets: Floats) -> NDArray[np.int64]:
         gate = self.game.gate

@@ -56,7 +56,7 @@ def test_both_kernels_give_the_same_bits(name, shape, loss, used, monkeypatch):
     weights = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(frame))
     options = {"window": window, "loss": loss, "gamma": 0.3, "admission": SubSample(rate=0.8)}
     steady = learned(LEARNERS[name], frame, labels, weights, **options)
-    monkeypatch.setattr(native.NativeReplay, "_is_steady", lambda *_: False)
+    monkeypatch.setattr(native, "is_steady_case", lambda *_: False)
     general = learned(LEARNERS[name], frame, labels, weights, **options)
     assert set(used) == {"learn_steady", "learn_batch"}
     for key, value in state(general).items():
@@ -67,7 +67,7 @@ def test_weights_that_grow_without_bound_are_rescaled_alike(monkeypatch):
     frame, labels = numbers(rows=300)
     options = {"window": 3, "replays": 60, "gamma": 0.1, "loss": "zero-one"}
     steady = learned(HingeOGD(lr=1e-9), frame, ~labels, np.ones(300), **options)
-    monkeypatch.setattr(native.NativeReplay, "_is_steady", lambda *_: False)
+    monkeypatch.setattr(native, "is_steady_case", lambda *_: False)
     general = learned(HingeOGD(lr=1e-9), frame, ~labels, np.ones(300), **options)
     assert np.array_equal(steady._game.player.weights(), general._game.player.weights())
 
@@ -107,7 +107,7 @@ def test_a_scaled_row_is_scored_before_its_scaler_has_seen_it(used, monkeypatch)
         return found, dict(focused["FocusedClassifier"].classifier.weights)
 
     steady = scores()
-    monkeypatch.setattr(native.NativeReplay, "_is_steady", lambda *_: False)
+    monkeypatch.setattr(native, "is_steady_case", lambda *_: False)
     assert steady == scores()
     assert set(used) == {"learn_steady", "learn_batch"}
 
@@ -120,7 +120,7 @@ def test_a_learner_that_diverges_is_named_and_has_learned_the_rows_before(replay
     models = []
     for steady in (True, False):
         if not steady:
-            monkeypatch.setattr(native.NativeReplay, "_is_steady", lambda *_: False)
+            monkeypatch.setattr(native, "is_steady_case", lambda *_: False)
         focused = FocusedClassifier(HingeOGD(), window=40, replays=replays, seed=7)
         with pytest.raises(ValueError, match="must stay finite, got an overflow"):
             focused.learn_many(frame, labels)
