@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
 __all__ = ["score", "sigmoid", "watch"]
 
@@ -56,8 +56,8 @@ def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:
     if answers.shape != stream.labels.shape or not np.all(np.isfinite(answers)):
         raise ValueError(f"a system must give one finite answer per row, got {answers.shape} for {stream.labels.shape}")
     wrong = (answers > 0.5) != stream.labels
-    errors = {str(name): float(np.mean(wrong[stream.slices == name])) for name in np.unique(stream.slices)}
-    sizes = {str(name): int(np.sum(stream.slices == name)) for name in np.unique(stream.slices)}
+    errors = {name: float(np.mean(wrong[mask])) for name, mask in stream.slices.items()}
+    sizes = {name: int(np.sum(mask)) for name, mask in stream.slices.items()}
     worst = max((name for name in errors if sizes[name] >= SUPPORT), key=errors.__getitem__)
     greatest, tail = MaxLoss(loss=ProbabilityLoss()), TailLoss(ALPHA, loss=ProbabilityLoss())
     for metric in (greatest, tail):
