@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ COLOURS = {
     "scikit-learn": "#9467bd",
 }
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 50.0)
+# Data sets beside each other where all are drawn together.
+COLUMNS = 4
 PANELS = {"rare recall": "rows of the rare slice missed, %", "error": "all rows wrong, %"}
 
 
@@ -28,16 +31,21 @@ def draw_all(found: dict[str, dict[str, dict[str, Any]]], path: Path) -> bool:
     """Draw both panels of each data set, small and without names. Return whether there was anything to draw."""
     if not found:
         return False
-    size = (2.7 * len(found) + 0.6, 5.6)
-    picture, panels = subplots(len(PANELS), len(found), figsize=size, squeeze=False)
-    for row, (what, words) in zip(panels, PANELS.items(), strict=True):
-        row[0].set_ylabel(words)
-        for panel, (name, facts) in zip(row, found.items(), strict=True):
-            fill(panel, facts, what)
-            panel.set_title(name, fontsize=10)
-    for panel in panels[-1]:
-        panel.set_xlabel("processor seconds", fontsize=9)
+    names = list(found)
+    blocks = [names[first : first + COLUMNS] for first in range(0, len(names), COLUMNS)]
+    width, height = min(COLUMNS, len(names)), len(blocks) * len(PANELS)
+    size = (2.7 * width + 0.6, 2.4 * height + 0.5)
+    picture, panels = subplots(height, width, figsize=size, squeeze=False)
     add_legend(picture, panels[0][0])
+    for row, (block, (what, words)) in zip(panels, product(blocks, PANELS.items()), strict=True):
+        row[0].set_ylabel(words, fontsize=8)
+        for panel, name in zip(row, block, strict=False):
+            fill(panel, found[name], what)
+            panel.set_title(name, fontsize=10)
+            panel.set_xlabel("processor seconds", fontsize=8)
+            panel.tick_params(labelsize=8)
+        for panel in row[len(block) :]:
+            panel.set_axis_off()
     save(picture, path)
     return True
 
@@ -45,7 +53,7 @@ def draw_all(found: dict[str, dict[str, dict[str, Any]]], path: Path) -> bool:
 def add_legend(picture: Any, panel: Any) -> None:
     """Say above the panels which colour is whose."""
     handles = [panel.scatter([], [], color=colour, label=name) for name, colour in COLOURS.items()]
-    picture.legend(handles=handles, loc="outside upper center", ncols=len(COLOURS), frameon=False)
+    picture.legend(handles=handles, loc="outside upper center", ncols=len(COLOURS), frameon=False, fontsize=9)
 
 
 def draw(facts: dict[str, dict[str, Any]], path: Path) -> None:
@@ -76,7 +84,7 @@ def fill(panel: Any, facts: dict[str, dict[str, Any]], what: str) -> dict[str, t
     spots = {system: (fact["seconds"], share(fact, what)) for system, fact in facts.items()}
     panel.set_xscale("log")
     heights = [height for _, height in spots.values()]
-    if what == "error":
+    if what == "error" and max(heights) > 4.0 * min(heights):
         # One system may be wrong a hundred times as often as another.
         panel.set_yscale("log")
         panel.set_ylim(0.8 * min(heights) + 1e-3, 1.25 * max(heights))
