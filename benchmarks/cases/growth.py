@@ -62,11 +62,13 @@ def prepare(system: str, settings: dict[str, Any]) -> Callable[[], int]:
     else:
         batches, passes = as_batches(*dense_rows(BATCH, 20)), max(1, round(size / BATCH))
 
+    rows = sum(len(labels) for _, labels in batches)
+
     def work() -> int:
         for _ in range(passes):
             for batch, labels in batches:
                 model.learn_many(batch, labels)
-        return passes * sum(batch.num_rows for batch, _ in batches)
+        return passes * rows
 
     return work
 

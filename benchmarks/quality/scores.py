@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.processes import resident_bytes
 from benchmarks.streams import Stream
 
 __all__ = ["score", "sigmoid", "watch"]
@@ -24,29 +25,23 @@ def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 * (1.0 + np.tanh(0.5 * scores))  # unlike exp, never overflows
 
 
-def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, float | None]:
+def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, int | None]:
     """Return what the run returns, its processor seconds, and by how many bytes the process grew at most."""
     gc.collect()
     before = reset_peak()
     started = time.process_time()
     answers = run()
     seconds = time.process_time() - started
-    return answers, seconds, None if before is None else status("VmHWM") - before
+    return answers, seconds, None if before is None else resident_bytes(field="VmHWM") - before
 
 
-def reset_peak() -> float | None:
+def reset_peak() -> int | None:
     """Set the process' greatest memory so far to what it holds now, and return that; None where only Linux can."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
         return None
-    return status("VmRSS")
-
-
-def status(field: str) -> float:
-    """Return a field of the process' status in bytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(1024.0 * float(line.split()[1]) for line in lines if line.startswith(field + ":"))
+    return resident_bytes()
 
 
 def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:
