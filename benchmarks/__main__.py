@@ -6,6 +6,9 @@ import argparse
 import contextlib
 import importlib
 import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,8 @@ from typing import Any
 
 from benchmarks.cases import NAMES
 from benchmarks.machine import describe
-from benchmarks.measure import ROOT, Effort, measure_point
+from benchmarks.measure import ROOT, Effort, environment, measure_point
+from benchmarks.page import in_minutes, write_page
 from benchmarks.point import Point, floor_claims
 
 __all__ = ["main"]
@@ -91,6 +95,14 @@ def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:
     }
 
 
+def warm_up() -> None:
+    """Compile the kernels that are not on disk yet: that belongs to no case's time."""
+    started = time.perf_counter()
+    print("compiling what is not compiled yet ...", flush=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.warm"], cwd=ROOT, env={**os.environ, **environment()}, check=True)
+    print(f"  took {in_minutes(time.perf_counter() - started)}", flush=True)
+
+
 def rounded(value: Any) -> Any:
     """Return a result with numbers cut to what they can tell."""
     if isinstance(value, float):
@@ -127,16 +139,27 @@ def main(arguments: list[str] | None = None) -> None:
         page = results / "benchmarks.md"
     results.mkdir(parents=True, exist_ok=True)
     if not options.page:
-        for name, wanted in chosen(options.only).items():
-            result = rounded(run_case(name, wanted, options.quick))
-            report(result)
-            if not wanted:
-                text = json.dumps(result, indent=1) + "\n"
-                (results / f"{name}.json").write_text(text, encoding="utf-8")
-    from benchmarks.page import write_page
-
+        measure(chosen(options.only), options.quick, results)
     write_page(results, page)
     print(f"wrote {page.relative_to(ROOT)}")
+
+
+def measure(picked: dict[str, set[str]], quick: bool, results: Path) -> None:
+    """Run cases, save the whole ones, and say how long each and all of them took."""
+    started, taken = time.perf_counter(), {}
+    warm_up()
+    for name, wanted in picked.items():
+        result = rounded(run_case(name, wanted, quick))
+        report(result)
+        taken[name] = result["seconds"]
+        print(f"  {name} took {in_minutes(taken[name])}", flush=True)
+        if not wanted:
+            (results / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for name, seconds in taken.items():
+        print(f"{name:>14} {seconds:6.1f} s")
+    print(
+        f"all cases took {in_minutes(sum(taken.values()))}, with compiling {in_minutes(time.perf_counter() - started)}"
+    )
 
 
 if __name__ == "__main__":

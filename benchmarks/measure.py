@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +24,19 @@ __all__ = ["Effort", "measure_point", "spread"]
 ROOT = Path(__file__).resolve().parent.parent
 # One core per system: a library that spreads over all cores would be compared with one that does not.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-PATIENCE = 600.0
+# What a process that observes a system starts with.
+PRELOADED = [
+    "pyarrow.parquet",
+    "river.compose",
+    "river.forest",
+    "river.imblearn",
+    "river.linear_model",
+    "sklearn.linear_model",
+    "stream_maxloss.evaluate",
+    "stream_maxloss.focus",
+    "stream_maxloss.linear",
+    "stream_maxloss.metrics",
+]
 
 
 class Effort:
@@ -39,20 +56,24 @@ class Effort:
         self.seconds = seconds
 
 
+def environment() -> dict[str, str]:
+    """Return what a process that measures has to be told."""
+    paths = [str(ROOT), str(ROOT / "connectors"), os.environ.get("PYTHONPATH", "")]
+    return {**ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
 class Worker:
     """A process that runs one system."""
 
     def __init__(self, case: str, system: str, point: Point, seconds: float) -> None:
-        command = [sys.executable, "-m", "benchmarks.worker", case, system, point.kind, str(seconds)]
-        paths = [str(ROOT), str(ROOT / "connectors"), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+        command = [sys.executable, "-m", "benchmarks.worker", case, system, str(seconds)]
         self.process = subprocess.Popen(
             [*command, json.dumps(point.settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=environment,
+            env={**os.environ, **environment()},
         )
 
     def read(self) -> dict[str, Any]:
@@ -95,6 +116,7 @@ def measure_point(case: str, point: Point, effort: Effort) -> dict[str, Any]:
     missing: dict[str, str] = {}
     costs: dict[str, list[float]] = {}
     idle: dict[str, float] = {}
+    repeats = min(effort.repeats, point.repeats or effort.repeats)
     try:
         for system in point.systems:
             workers[system] = Worker(case, system, point, effort.seconds)
@@ -107,11 +129,11 @@ def measure_point(case: str, point: Point, effort: Effort) -> dict[str, Any]:
         # Calibrate one after the other, once all are ready: a neighbour's warm-up would spoil it.
         for system in costs:
             workers[system].run()
-        for _ in range(effort.repeats):
+        for _ in range(repeats):
             for system, taken in costs.items():
                 message = workers[system].run()
                 taken.append(message["seconds"] / message["units"])
-                idle[system] = idle.get(system, 0.0) + message["wall"] / message["seconds"] / effort.repeats
+                idle[system] = idle.get(system, 0.0) + message["wall"] / message["seconds"] / repeats
     finally:
         for worker in workers.values():
             worker.end()
@@ -119,7 +141,7 @@ def measure_point(case: str, point: Point, effort: Effort) -> dict[str, Any]:
         "label": point.label,
         "unit": point.unit,
         "settings": point.settings,
-        "repeats": effort.repeats,
+        "repeats": repeats,
         "seconds_per_unit": {system: spread(taken) for system, taken in costs.items()},
         "ratios": ratios_to_ours(costs),
         "wall_over_processor_time": idle,
@@ -142,17 +164,33 @@ def ratios_to_ours(costs: dict[str, list[float]]) -> dict[str, dict[str, float]]
 
 
 def observe(case: str, point: Point) -> dict[str, Any]:
-    """Return what each system says of itself."""
-    with ThreadPoolExecutor(max_workers=point.at_once) as threads:
-        found = threads.map(lambda system: ask(case, system, point), point.systems)
+    """Return what each system says of itself, or why it says nothing; each in a new process.
+
+    The processes are forks of one that has imported what most of them need: that takes longer than many a fact.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    with one_thread(), ProcessPoolExecutor(point.at_once, mp_context=context, max_tasks_per_child=1) as processes:
+        found = processes.map(ask, repeat(case), point.systems, repeat(point.settings))
         return dict(zip(point.systems, found, strict=True))
 
 
-def ask(case: str, system: str, point: Point) -> Any:
-    """Return what one system says of itself, or why it says nothing."""
-    worker = Worker(case, system, point, 0.0)
+def ask(case: str, system: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what one system says of itself."""
     try:
-        message = worker.read()
+        fact: dict[str, Any] = importlib.import_module(f"benchmarks.cases.{case}").observe(system, settings)
+    except ImportError as error:
+        return {"missing": str(error)}
+    return fact
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Tell the processes that are started meanwhile to use one thread and where the sources are."""
+    before = dict(os.environ)
+    os.environ.update(environment())
+    try:
+        yield
     finally:
-        worker.end()
-    return message["fact"] if "fact" in message else {"missing": message["missing"]}
+        os.environ.clear()
+        os.environ.update(before)

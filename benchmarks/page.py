@@ -11,7 +11,7 @@ from benchmarks.cases import NAMES
 from benchmarks.machine import in_words
 from benchmarks.plots import draw_ratios
 
-__all__ = ["write_page"]
+__all__ = ["in_minutes", "write_page"]
 
 HEAD = """# Benchmarks
 
@@ -76,7 +76,24 @@ def machines(found: dict[str, dict[str, Any]]) -> str:
     lines = []
     for words, names in by_words.items():
         lines.append(words if len(by_words) == 1 else f"{', '.join(names)}: {words}")
+    lines.append(durations(found))
     return "## Machine\n\n" + "\n\n".join(lines) + "\n"
+
+
+def durations(found: dict[str, dict[str, Any]]) -> str:
+    """Return how long the cases took, each and together."""
+    each = ", ".join(f"{name} {result['seconds']:.0f} s" for name, result in found.items())
+    total = sum(result["seconds"] for result in found.values())
+    return (
+        f"All cases took {in_minutes(total)}: {each}. Kernels were compiled before, which takes a minute or two more "
+        "where none is on disk yet."
+    )
+
+
+def in_minutes(seconds: float) -> str:
+    """Return a duration in words."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

@@ -33,6 +33,8 @@ class Point:
         "time" calls `prepare` and repeats what it returns; "fact" calls `observe` once.
     at_once
         How many systems may run beside each other; for facts that do not depend on it.
+    repeats
+        How often each system is timed, if less often than usual, for work that takes long.
 
     """
 
@@ -44,6 +46,7 @@ class Point:
     targets: dict[str, float] = field(default_factory=dict)
     kind: str = "time"
     at_once: int = 1
+    repeats: int | None = None
 
 
 @dataclass(frozen=True)

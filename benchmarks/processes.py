@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.measure import ONE_THREAD, spread
 
-__all__ = ["Run", "peer_over_ours", "run", "take_turns"]
+__all__ = ["Run", "peer_over_ours", "resident_bytes", "run", "take_turns"]
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ def run(command: Sequence[str], sample_every: float | None = None) -> Run:
     return Run(wall, processor, resident)
 
 
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process holds, 0 if it has ended."""
+def resident_bytes(pid: int | str = "self", field: str = "VmRSS") -> int:
+    """Return the memory that a process holds, or another field of its status in bytes; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
 
 
 def take_turns(works: dict[str, Callable[[], Run]], repeats: int) -> dict[str, list[Run]]:

@@ -97,6 +97,23 @@ def learn_many(features: int) -> Pieces:
     yield "scikit-learn's partial_fit", cost(prepare_scikit_learn(X, y), BATCH)
 
 
+def batch_rows(features: int) -> Pieces:
+    """What a value costs by the rows of its batch: a column costs something once, however many rows it has."""
+    from stream_maxloss.linear import Perceptron
+    from stream_maxloss.rows.frame import open_numbers
+
+    X, y = dense_rows(BATCH, features)
+    for rows in (256, 1024, 4096, BATCH):
+        (batch, labels), *_ = as_batches(X[:rows], y[:rows], rows)
+        ours = Perceptron()
+        ours.learn_many(batch, labels)
+        known = ours._model.features
+        once = cost(lambda batch=batch, known=known: open_numbers(batch, known, True), features)  # type: ignore[misc]
+        yield f"{rows} rows: address of a column, once a batch", once
+        learn = cost(lambda ours=ours, batch=batch, y=labels: ours.learn_many(batch, y), rows * features)  # type: ignore[misc]
+        yield f"{rows} rows: learn_many, by the value", learn
+
+
 def sparse() -> Pieces:
     """Pieces of learning sparse rows, by the row."""
     from benchmarks.cases.sparse import as_map_batch, prepare
@@ -202,6 +219,10 @@ SECTIONS: dict[str, Callable[[], Pieces]] = {
     "learn_many-5": lambda: learn_many(5),
     "learn_many-20": lambda: learn_many(20),
     "learn_many-500": lambda: learn_many(500),
+    "batch_rows-20": lambda: batch_rows(20),
+    "batch_rows-100": lambda: batch_rows(100),
+    "batch_rows-1000": lambda: batch_rows(1000),
+    "batch_rows-2000": lambda: batch_rows(2000),
     "sparse": sparse,
     "replay": replay,
     "foreign": foreign,
@@ -219,7 +240,7 @@ def main(arguments: list[str]) -> None:
     for name in arguments or SECTIONS:
         sys.stdout.write(f"{name}\n")
         for piece, nanoseconds in SECTIONS[name]():
-            sys.stdout.write(f"  {piece:<48} {nanoseconds:10.1f} ns\n")
+            sys.stdout.write(f"  {piece:<48} {nanoseconds:10.2f} ns\n")
             sys.stdout.flush()
 
 

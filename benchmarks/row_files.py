@@ -95,17 +95,6 @@ def write_csv(path: Path, table: Any, times: int) -> None:
     repeat_text(path, ",".join(table.column_names).encode() + b"\n", buffer.getvalue(), times)
 
 
-def write_gzip(path: Path, table: Any, times: int) -> None:
-    """Write compressed CSV; gzip allows members to be joined."""
-    import gzip
-
-    plain = path.with_suffix("")
-    write_csv(plain, table, 1)
-    head, _, block = plain.read_bytes().partition(b"\n")
-    plain.unlink()
-    repeat_text(path, gzip.compress(head + b"\n"), gzip.compress(block, 6), times)
-
-
 def write_lines(line: Callable[[list[float], int], str]) -> Callable[[Path, Any, int], None]:
     """Return a writer of one line per row."""
 
@@ -166,7 +155,6 @@ def write_ipc(stream: bool) -> Callable[[Path, Any, int], None]:
 
 WRITERS: dict[str, Callable[[Path, Any, int], None]] = {
     ".csv": write_csv,
-    ".csv.gz": write_gzip,
     ".jsonl": write_lines(json_line),
     ".svm": write_lines(svmlight_line),
     ".vw": write_lines(vw_line),

@@ -1,4 +1,4 @@
-"""One system at one point, in a process of its own: prepares and warms up, then runs for each line it reads.
+"""One system at one point, timed in a process of its own: prepares and warms up, then runs for each line it reads.
 
 The parent holds one such process per system and asks them in turn, so that all systems meet the same noise.
 """
@@ -46,13 +46,10 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `python -m benchmarks.worker case system kind seconds settings`."""
-    name, system, kind, seconds, settings = arguments
+    """Run `python -m benchmarks.worker case system seconds settings`."""
+    name, system, seconds, settings = arguments
     case = importlib.import_module(f"benchmarks.cases.{name}")
     try:
-        if kind == "fact":
-            answer({"fact": case.observe(system, json.loads(settings))})
-            return
         work = case.prepare(system, json.loads(settings))
         work()
     except ImportError as error:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.data_sets import ABSENT, find_set, load
+from benchmarks.errors import progressive_errors
 from benchmarks.point import Point, claim
 from benchmarks.quality_plots import draw_lines
-from benchmarks.streams import ABSENT, Stream, elec2, find_set, progressive_errors
+from benchmarks.streams import Stream
 
 TITLE = "Drift"
 INCLUDED = (
@@ -83,7 +85,7 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
 
     if settings["stream"] == "elec2" and find_set("elec2") is None:
         return {"missing": ABSENT}
-    stream = elec2() if settings["stream"] == "elec2" else drifting(settings["stream"], settings["rows"])
+    stream = load("elec2") if settings["stream"] == "elec2" else drifting(settings["stream"], settings["rows"])
     found = {BARE: measure(Scaler() | make_learner(system), stream)}
     for name, game in GAMES.items():
         found[name] = measure(Scaler() | FocusedClassifier(make_learner(system), **game, seed=0), stream)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data_sets import ABSENT, find_set, load
+from benchmarks.errors import held_out_errors
 from benchmarks.point import Point, claim
 from benchmarks.quality_plots import draw_lines
-from benchmarks.streams import ABSENT, Stream, find_set, held_out_errors, nsl_kdd
+from benchmarks.streams import Stream
 
 TITLE = "Label noise"
 INCLUDED = (
@@ -69,7 +71,7 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Return by level of noise the errors on clean rows: all of them, and the rare ones."""
     if find_set("nsl_kdd") is None:
         return {"missing": ABSENT}
-    stream = nsl_kdd(0, settings["rows"])
+    stream = load("nsl_kdd", 0, settings["rows"])
     found = {}
     for level in settings["levels"]:
         found[f"{100.0 * level:g} %"] = measure(make_model(system), stream, level)

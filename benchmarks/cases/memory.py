@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases.command_line import BARE, TINY, tail
+from benchmarks.plots import save, subplots
 from benchmarks.point import OURS, Point, claim
 from benchmarks.processes import run
 from benchmarks.row_files import free_bytes, row_file, shared_folder
@@ -84,12 +85,7 @@ def plot(measured: dict[str, dict[str, Any]], images: Path) -> list[tuple[str, s
     held = {point["label"]: point["facts"][OURS]["MB over time"] for point in measured.values() if has_figures(point)}
     if not held:
         return []
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    picture, axes = plt.subplots(figsize=(6.5, 2.8), layout="constrained")
+    picture, axes = subplots(figsize=(6.5, 2.8))
     for label, megabytes in held.items():
         axes.plot(np.linspace(0.0, 100.0, len(megabytes)), megabytes, label=label)
     axes.axhline(LIMIT_MB, color="#c0392b", linewidth=1, label="target")
@@ -97,9 +93,7 @@ def plot(measured: dict[str, dict[str, Any]], images: Path) -> list[tuple[str, s
     axes.set_xlabel("% of the reading")
     axes.set_ylabel("MB held")
     axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    picture.savefig(images / "benchmark-memory.png", dpi=110)
-    plt.close(picture)
+    save(picture, images / "benchmark-memory.png")
     return [("Memory held while reading", "benchmark-memory.png")]
 
 

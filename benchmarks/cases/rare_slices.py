@@ -5,17 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from benchmarks.data_sets import ABSENT, find_set, load
+from benchmarks.errors import over_seeds, percent, progressive_errors, row_by_row_errors
 from benchmarks.point import Point, claim
-from benchmarks.streams import (
-    ABSENT,
-    find_set,
-    nsl_kdd,
-    over_seeds,
-    percent,
-    progressive_errors,
-    protein_homology,
-    row_by_row_errors,
-)
 
 TITLE = "Rare slices"
 INCLUDED = (
@@ -37,7 +29,6 @@ REPLAYS = 14
 LEARNER = {"lr": 0.02}
 LONG_STEP = {"lr": 0.03, "schedule": "constant"}
 CLIPS = {"nsl_kdd": 2.0, "protein_homology": 5.0}
-STREAMS = {"nsl_kdd": nsl_kdd, "protein_homology": protein_homology}
 BARE, LONG, UNIFORM = "bare", "bare, long constant step", "uniform replay"
 DEFAULT, EAGER = "focused, defaults", "focused, eager"
 SHIPPED, REPAIRED = "HardSampling as shipped", "HardSampling, loss repaired"
@@ -73,7 +64,7 @@ def points(quick: bool) -> list[Point]:
         settings = {"stream": "nsl_kdd", "rows": 20_000, "seeds": 1, "slow_seeds": 1}
         return [Point("nsl_kdd", "nsl_kdd", (BARE, UNIFORM, EAGER, REPAIRED), settings, kind="fact", at_once=2)]
     settings = {"seeds": SEEDS, "slow_seeds": SLOW_SEEDS}
-    return [Point(name, name, SYSTEMS, {"stream": name, **settings}, kind="fact", at_once=2) for name in STREAMS]
+    return [Point(name, name, SYSTEMS, {"stream": name, **settings}, kind="fact", at_once=2) for name in CLIPS]
 
 
 def make_learner(system: str, seed: int) -> Any:
@@ -102,14 +93,14 @@ def observe(system: str, settings: dict[str, Any]) -> dict[str, Any]:
     results, seconds = [], 0.0
     clip = CLIPS[settings["stream"]]
     for seed in range(FIRST_SEED, FIRST_SEED + settings["slow_seeds" if slow else "seeds"]):
-        stream = STREAMS[settings["stream"]](seed, settings.get("rows"))
+        stream = load(settings["stream"], seed, settings.get("rows"))
         learner, started = make_learner(system, seed), time.process_time()
         if slow:
             wrong = row_by_row_errors(learner, stream, clip)
         else:
             wrong = progressive_errors(Scaler(clip=clip) | learner, stream)
         seconds += time.process_time() - started
-        results.append(percent(wrong, stream))
+        results.append(percent(wrong, stream, BARS))
     return {"seeds": len(results), "seconds a pass": seconds / len(results), "errors": over_seeds(results)}
 
 

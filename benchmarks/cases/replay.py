@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from river import base
 
 from benchmarks.data import BATCH, as_batches, as_dicts, dense_rows
 from benchmarks.point import OURS, Point, claim
+from benchmarks.processes import resident_bytes
 
 TITLE = "Focused replay"
 INCLUDED = (
@@ -116,12 +116,6 @@ def observe_wrapper() -> dict[str, Any]:
     replay = (fastest(passing(many)) - fastest(passing(none))) / (rows * many)
     own = fastest(calls) / (rows * many)
     return {"seconds per replay": replay, "seconds of the model": own, "seconds of the wrapper": replay - own}
-
-
-def resident_bytes() -> int:
-    """Return the memory that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096
 
 
 def observe_memory(rows: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
 __all__ = ["FOCUSED", "OURS", "prepare"]
 
@@ -25,15 +25,15 @@ OURS = {
 FOCUSED = " focused"
 
 
-def build(system: str, seed: int) -> Any:
-    """Return a new model."""
+def build(system: str, seed: int, scaled: bool) -> Any:
+    """Return a new model, behind a scaler if the rows are to be scaled."""
     from stream_maxloss import linear
     from stream_maxloss.focus import FocusedClassifier
 
     learner = getattr(linear, system.removesuffix(FOCUSED))()
     if system.endswith(FOCUSED):
         learner = FocusedClassifier(learner, seed=seed)
-    return linear.Scaler() | learner
+    return linear.Scaler() | learner if scaled else learner
 
 
 def prepare(system: str, stream: Stream, seed: int = 1) -> Callable[[], NDArray[np.float64]]:
@@ -43,10 +43,11 @@ def prepare(system: str, stream: Stream, seed: int = 1) -> Callable[[], NDArray[
     batches = stream.table.to_batches(max_chunksize=BATCH)
     firsts = np.cumsum([0] + [batch.num_rows for batch in batches])
     labels = [stream.labels[first : first + batch.num_rows] for first, batch in zip(firsts, batches, strict=False)]
-    Engine(build(system, seed)).learn(batches[0], labels[0])  # compiles, or loads what was compiled
+    scaled = not stream.is_sparse
+    Engine(build(system, seed, scaled)).learn(batches[0], labels[0])  # compiles, or loads what was compiled
 
     def run() -> NDArray[np.float64]:
-        engine = Engine(build(system, seed))
+        engine = Engine(build(system, seed, scaled))
         answers = [engine.learn(batch, y).probabilities for batch, y in zip(batches, labels, strict=True)]
         return np.concatenate([answer for answer in answers if answer is not None])
 

@@ -1,14 +1,15 @@
-"""Error against compute, one panel per data set and error."""
+"""Error against compute, a panel for each of two errors."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.plots import save, subplots
 from benchmarks.quality.systems import family
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_all"]
 
 Box = tuple[float, float, float, float]
 
@@ -21,34 +22,55 @@ COLOURS = {
     "scikit-learn": "#9467bd",
 }
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 50.0)
+# Data sets beside each other where all are drawn together.
+COLUMNS = 4
 PANELS = {"rare recall": "rows of the rare slice missed, %", "error": "all rows wrong, %"}
 
 
-def draw(measured: dict[str, dict[str, Any]], path: Path) -> bool:
-    """Draw every system as a labelled point: processor seconds on x, a share of errors on y. Lower left is better."""
-    found = {
-        name: {system: fact for system, fact in point["facts"].items() if "missing" not in fact}
-        for name, point in measured.items()
-    }
-    found = {name: facts for name, facts in found.items() if facts}
+def draw_all(found: dict[str, dict[str, dict[str, Any]]], path: Path) -> bool:
+    """Draw both panels of each data set, small and without names. Return whether there was anything to draw."""
     if not found:
         return False
-    picture, panels = subplots(len(found), len(PANELS), figsize=(13.0, 6.6 * len(found)), squeeze=False)
+    names = list(found)
+    blocks = [names[first : first + COLUMNS] for first in range(0, len(names), COLUMNS)]
+    width, height = min(COLUMNS, len(names)), len(blocks) * len(PANELS)
+    size = (2.7 * width + 0.6, 2.4 * height + 0.5)
+    picture, panels = subplots(height, width, figsize=size, squeeze=False)
+    add_legend(picture, panels[0][0])
+    for row, (block, (what, words)) in zip(panels, product(blocks, PANELS.items()), strict=True):
+        row[0].set_ylabel(words, fontsize=8)
+        for panel, name in zip(row, block, strict=False):
+            fill(panel, found[name], what)
+            panel.set_title(name, fontsize=10)
+            panel.set_xlabel("processor seconds", fontsize=8)
+            panel.tick_params(labelsize=8)
+        for panel in row[len(block) :]:
+            panel.set_axis_off()
+    save(picture, path)
+    return True
+
+
+def add_legend(picture: Any, panel: Any) -> None:
+    """Say above the panels which colour is whose."""
+    handles = [panel.scatter([], [], color=colour, label=name) for name, colour in COLOURS.items()]
+    picture.legend(handles=handles, loc="outside upper center", ncols=len(COLOURS), frameon=False, fontsize=9)
+
+
+def draw(facts: dict[str, dict[str, Any]], path: Path) -> None:
+    """Draw every system as a labelled point: processor seconds on x, a share of errors on y. Lower left is better."""
+    picture, [panels] = subplots(1, len(PANELS), figsize=(13.0, 6.6), squeeze=False)
     named = []
-    for row, (name, facts) in zip(panels, found.items(), strict=True):
-        for panel, (what, words) in zip(row, PANELS.items(), strict=True):
-            named.append((panel, fill(panel, facts, what)))
-            panel.set_title(f"{name}: {words}", fontsize=11)
-            panel.set_xlabel("processor seconds of the whole pass")
-    handles = [panels[0][0].scatter([], [], color=colour, label=name) for name, colour in COLOURS.items()]
-    picture.legend(handles=handles, loc="outside upper center", ncols=len(COLOURS), frameon=False)
+    for panel, (what, words) in zip(panels, PANELS.items(), strict=True):
+        named.append((panel, fill(panel, facts, what)))
+        panel.set_title(words, fontsize=11)
+        panel.set_xlabel("processor seconds of the whole pass")
+    add_legend(picture, panels[0])
     # Where there is room for names is known once everything else has its place, and they must not move it again.
     picture.canvas.draw()
     picture.set_layout_engine("none")
     for panel, spots in named:
         name_points(panel, spots)
     save(picture, path)
-    return True
 
 
 def share(fact: dict[str, Any], what: str) -> float:
@@ -62,7 +84,7 @@ def fill(panel: Any, facts: dict[str, dict[str, Any]], what: str) -> dict[str, t
     spots = {system: (fact["seconds"], share(fact, what)) for system, fact in facts.items()}
     panel.set_xscale("log")
     heights = [height for _, height in spots.values()]
-    if what == "error":
+    if what == "error" and max(heights) > 4.0 * min(heights):
         # One system may be wrong a hundred times as often as another.
         panel.set_yscale("log")
         panel.set_ylim(0.8 * min(heights) + 1e-3, 1.25 * max(heights))

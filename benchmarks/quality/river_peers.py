@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
 __all__ = ["RIVER", "prepare"]
 
@@ -42,18 +42,20 @@ class ProbabilityLogLoss:
         return -math.log(max(y_pred if y_true else 1.0 - y_pred, 1e-15))
 
 
-def build(system: str, text: bool) -> Any:
-    """Return a new model; without text columns there is nothing to encode."""
+def build(system: str, text: bool, scaled: bool) -> Any:
+    """Return a new model; without text columns there is nothing to encode, and counts of words are not scaled."""
     from river import compose, forest, preprocessing, tree
 
     if system == "River HoeffdingTree":
         return tree.HoeffdingTreeClassifier()
     if system == "River ARF":
         return forest.ARFClassifier(seed=1)
-    scaled = preprocessing.StandardScaler()
+    if not scaled:
+        return classifier(system)
+    scaler = preprocessing.StandardScaler()
     if text:
-        scaled = (compose.SelectType(float) | scaled) + (compose.SelectType(str) | preprocessing.OneHotEncoder())
-    return scaled | classifier(system)
+        scaler = (compose.SelectType(float) | scaler) + (compose.SelectType(str) | preprocessing.OneHotEncoder())
+    return scaler | classifier(system)
 
 
 def classifier(system: str) -> Any:
@@ -82,7 +84,7 @@ def prepare(system: str, stream: Stream) -> Callable[[], NDArray[np.float64]]:
     text = any(isinstance(value, str) for value in rows[0].values())
 
     def run(count: int | None = None) -> NDArray[np.float64]:
-        model = build(system, text)
+        model = build(system, text, not stream.is_sparse)
         answers = []
         for x, y in zip(rows[:count], labels[:count], strict=True):
             # A tree knows no label before its first row; a label that it does not name has probability 0.

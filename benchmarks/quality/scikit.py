@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality.scores import sigmoid
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
 __all__ = ["BATCH", "SCIKIT", "prepare"]
 
@@ -20,16 +20,11 @@ SCIKIT = {
 }
 
 
-def matrix(stream: Stream) -> NDArray[np.float64]:
+def matrix(stream: Stream) -> Any:
     """Return the rows with text one-hot: partial_fit needs all columns declared before the first row."""
-    columns: list[Any] = []
-    for name in stream.table.column_names:
-        values = np.asarray(stream.table[name])
-        if values.dtype == np.float64:
-            columns.append(values)
-        else:
-            columns += [(values == value).astype(np.float64) for value in np.unique(values.astype(str))]
-    return np.column_stack(columns)
+    from sklearn.feature_extraction import DictVectorizer
+
+    return DictVectorizer(sparse=stream.is_sparse).fit_transform(stream.dicts())
 
 
 def prepare(system: str, stream: Stream) -> Callable[[], NDArray[np.float64]]:
@@ -37,11 +32,12 @@ def prepare(system: str, stream: Stream) -> Callable[[], NDArray[np.float64]]:
     from sklearn.linear_model import SGDClassifier
     from sklearn.preprocessing import StandardScaler
 
-    X, y = np.ascontiguousarray(matrix(stream)), stream.labels
+    X, y = matrix(stream), stream.labels
+    scaled = not stream.is_sparse
     loss = "hinge" if system.endswith("hinge") else "log_loss"
 
     def run() -> NDArray[np.float64]:
-        scaler, model = StandardScaler(), SGDClassifier(loss=loss, random_state=1)
+        scaler, model = StandardScaler(with_mean=scaled, with_std=scaled), SGDClassifier(loss=loss, random_state=1)
         scores = [np.zeros(min(BATCH, len(y)))]
         for first in range(0, len(y), BATCH):
             part = X[first : first + BATCH]

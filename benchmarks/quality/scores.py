@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality.streams import Stream
+from benchmarks.processes import resident_bytes
+from benchmarks.streams import Stream
 
 __all__ = ["score", "sigmoid", "watch"]
 
@@ -24,29 +25,23 @@ def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 * (1.0 + np.tanh(0.5 * scores))  # unlike exp, never overflows
 
 
-def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, float | None]:
+def watch(run: Callable[[], NDArray[np.float64]]) -> tuple[NDArray[np.float64], float, int | None]:
     """Return what the run returns, its processor seconds, and by how many bytes the process grew at most."""
     gc.collect()
     before = reset_peak()
     started = time.process_time()
     answers = run()
     seconds = time.process_time() - started
-    return answers, seconds, None if before is None else status("VmHWM") - before
+    return answers, seconds, None if before is None else resident_bytes(field="VmHWM") - before
 
 
-def reset_peak() -> float | None:
+def reset_peak() -> int | None:
     """Set the process' greatest memory so far to what it holds now, and return that; None where only Linux can."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
         return None
-    return status("VmRSS")
-
-
-def status(field: str) -> float:
-    """Return a field of the process' status in bytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(1024.0 * float(line.split()[1]) for line in lines if line.startswith(field + ":"))
+    return resident_bytes()
 
 
 def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:
@@ -56,8 +51,8 @@ def score(stream: Stream, answers: NDArray[np.float64]) -> dict[str, Any]:
     if answers.shape != stream.labels.shape or not np.all(np.isfinite(answers)):
         raise ValueError(f"a system must give one finite answer per row, got {answers.shape} for {stream.labels.shape}")
     wrong = (answers > 0.5) != stream.labels
-    errors = {str(name): float(np.mean(wrong[stream.slices == name])) for name in np.unique(stream.slices)}
-    sizes = {str(name): int(np.sum(stream.slices == name)) for name in np.unique(stream.slices)}
+    errors = {name: float(np.mean(wrong[mask])) for name, mask in stream.slices.items()}
+    sizes = {name: int(np.sum(mask)) for name, mask in stream.slices.items()}
     worst = max((name for name in errors if sizes[name] >= SUPPORT), key=errors.__getitem__)
     greatest, tail = MaxLoss(loss=ProbabilityLoss()), TailLoss(ALPHA, loss=ProbabilityLoss())
     for metric in (greatest, tail):

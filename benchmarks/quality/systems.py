@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality import ours, river_peers, scikit, vowpal
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
-__all__ = ["CONFIGURED", "QUICK", "family", "prepare", "seeds"]
+__all__ = ["CONFIGURED", "QUICK", "family", "prepare", "seeds", "systems_for"]
 
 SPARING = "; as many replays a row as ours, from a buffer of 1,000 rows: with 10,000, as ours has, VW errs more"
 VOWPAL = {
@@ -26,6 +26,16 @@ QUICK = (
     "VW logistic",
     "scikit-learn SGD hinge",
 )
+
+
+# The trees cost as much as all others together, and cannot take rows of which most features are absent.
+TREE_SETS = ("nsl_kdd", "protein_homology", "elec2", "shuttle")
+
+
+def systems_for(name: str) -> tuple[str, ...]:
+    """Return the systems that run over a data set, the longest first: two run at once, and none should run alone."""
+    trees = river_peers.TREES[::-1] if name in TREE_SETS else ()
+    return trees + tuple(system for system in CONFIGURED if system not in river_peers.TREES)
 
 
 def seeds(system: str) -> tuple[int, ...]:

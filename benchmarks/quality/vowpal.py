@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality.scores import sigmoid
-from benchmarks.quality.streams import Stream
+from benchmarks.streams import Stream
 
 __all__ = ["VOWPAL", "prepare"]
 

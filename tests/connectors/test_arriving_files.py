@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from followed_files import drain, follow, numbers, reopen
 
+from followed_files import drain, follow, numbers, reopen
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.arriving_files import UnfinishedFileWarning
 from stream_maxloss_connectors.follow import FollowedSource

@@ -10,8 +10,8 @@ import time
 
 import pyarrow as pa
 import pytest
-from followed_files import append, drain, follow, lines, numbers, reopen
 
+from followed_files import append, drain, follow, lines, numbers, reopen
 from stream_maxloss.errors import DecodeError, GapError, SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.contract import check_source

@@ -4,8 +4,8 @@ import os
 
 import pyarrow as pa
 import pytest
-from followed_files import append, drain, follow, numbers, reopen
 
+from followed_files import append, drain, follow, numbers, reopen
 from stream_maxloss.errors import SourceError
 
 

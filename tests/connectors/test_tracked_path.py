@@ -5,8 +5,8 @@ import os
 import shutil
 
 import pytest
-from followed_files import append, drain, follow, lines, numbers, reopen
 
+from followed_files import append, drain, follow, lines, numbers, reopen
 from stream_maxloss.errors import GapError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.follow import FollowedSource

@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from reference_game import LEARNERS, SETTINGS, Reference, as_dicts, assert_same_game, numbers, run_both, sparse_numbers
 
+from reference_game import LEARNERS, SETTINGS, Reference, as_dicts, assert_same_game, numbers, run_both, sparse_numbers
 from stream_maxloss.focus import AdmitAll, ClassQuota, FocusedClassifier, FocusedRegressor, Reservoir, Slack, SubSample
 from stream_maxloss.linear import (
     AbsoluteOGD,

@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from reference_game import SETTINGS, as_dicts, numbers, sparse_numbers
 
+from reference_game import SETTINGS, as_dicts, numbers, sparse_numbers
 from stream_maxloss.focus import ClassQuota, FocusedClassifier, FocusedRegressor
 from stream_maxloss.linear import (
     AbsoluteOGD,

@@ -51,12 +51,28 @@ def test_the_leader_is_named_with_the_best_of_ours_behind_it(measured):
 def test_error_against_compute_is_drawn_for_the_systems_that_ran(measured, tmp_path):
     [(_, file)] = quality.plot(measured, tmp_path)
     assert (tmp_path / file).stat().st_size > 10_000
+    assert (tmp_path / quality.picture_of("shuttle")).stat().st_size > 10_000
+    assert any(quality.picture_of("shuttle") in part for part in quality.tables(measured) if isinstance(part, str))
     assert quality.plot({}, tmp_path) == []
 
 
-def test_without_stored_data_rivers_own_stream_is_used(tmp_path, monkeypatch):
+def test_ranks_are_means_over_the_data_sets_and_equal_ones_share_a_place(measured):
+    facts = measured["shuttle"]["facts"]
+    both = {"shuttle": {"facts": facts}, "phishing": {"facts": facts | {"HingeOGD": fact(0.05, 0.8)}}}
+    words, (header, rows), *_ = quality.tables(both)
+    assert "3 systems over 2 data sets" in words
+    assert header[:3] == ["system", "error", "rare recall"]
+    assert [row[:3] for row in rows] == [
+        ["River ARF", "1.0", "2.5"],
+        ["**HingeOGD**", "2.2", "2.0"],
+        ["**HingeOGD focused**", "2.8", "1.5"],
+    ]
+
+
+def test_without_stored_data_rivers_own_streams_are_used(tmp_path, monkeypatch):
     monkeypatch.setenv("STREAM_MAXLOSS_DATA", str(tmp_path))
-    assert [point.name for point in quality.points(quick=False)] == ["shuttle"]
+    assert [point.name for point in quality.points(quick=False)] == ["shuttle", "phishing", "bananas"]
+    assert [point.name for point in quality.points(quick=True)] == ["shuttle"]
 
 
 def test_observed_scores_are_of_the_middle_run_with_the_spread_of_all():

@@ -17,38 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kafka_rows import read_rows, source_of, wait_for
 from stream_maxloss.errors import DecodeError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.contract import check_sink, check_source
-from stream_maxloss_connectors.kafka import KafkaSink, KafkaSource, iter_kafka
+from stream_maxloss_connectors.kafka import KafkaSink, iter_kafka
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("kafka")]
 
 PROJECT = Path(__file__).parents[3]
 MILLION = 1_000_000
 PARTITIONS = 4
-
-
-def source_of(broker, topic, **options):
-    return KafkaSource(broker.bootstrap, topic, **{"until_eof": True, **options})
-
-
-def read_rows(source, position=None):
-    """All rows by partition."""
-    rows = {}
-    with source:
-        source.open(position)
-        while not source.exhausted:
-            if (batch := source.next_batch(1000, 5.0)) is not None:
-                rows.setdefault(batch.partition, []).extend(batch.records.to_pylist())
-    return rows
-
-
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "gave up waiting"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

@@ -6,32 +6,11 @@ import time
 
 import pytest
 
+from kafka_rows import read_rows, source_of, wait_for
 from stream_maxloss.errors import GapError, SourceError
-from stream_maxloss_connectors.kafka import KafkaSink, KafkaSource
+from stream_maxloss_connectors.kafka import KafkaSink
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("kafka")]
-
-
-def source_of(broker, topic, **options):
-    return KafkaSource(broker.bootstrap, topic, **{"until_eof": True, **options})
-
-
-def read_rows(source, position=None):
-    """All rows by partition."""
-    rows = {}
-    with source:
-        source.open(position)
-        while not source.exhausted:
-            if (batch := source.next_batch(1000, 5.0)) is not None:
-                rows.setdefault(batch.partition, []).extend(batch.records.to_pylist())
-    return rows
-
-
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "gave up waiting"
-        time.sleep(0.05)
 
 
 def test_records_deleted_under_the_saved_offset_are_named(kafka_broker):

@@ -7,33 +7,11 @@ import json
 import pyarrow as pa
 import pytest
 
+from kafka_rows import numbers, read_rows, source_of, values
 from stream_maxloss.errors import DecodeError, GapError, SourceError, TooManyBadRecordsError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.contract import check_source
-from stream_maxloss_connectors.kafka import KafkaSource
 from stream_maxloss_connectors.payloads.arrow_rows import encode_stream
-
-
-def source_of(mock, topic="t", **options):
-    return KafkaSource(mock.bootstrap, topic, **{"until_eof": True, "settings": mock.settings, **options})
-
-
-def read(source, position=None, max_rows=1000):
-    rows = {}
-    with source:
-        source.open(position)
-        while not source.exhausted:
-            if (batch := source.next_batch(max_rows, 5.0)) is not None:
-                rows.setdefault(batch.partition, []).extend(batch.records.to_pylist())
-    return rows
-
-
-def numbers(first, last):
-    return [b'{"i":%d}' % i for i in range(first, last)]
-
-
-def values(rows, name="i"):
-    return [row[name] for row in rows]
 
 
 def test_json_source_keeps_the_contract_with_tombstones_and_bad_records(mock_kafka):
@@ -82,12 +60,12 @@ def test_bounded_reader_stops_at_the_end_that_was_there_at_open(mock_kafka):
                 rows += batch.records.to_pylist()
         assert values(rows) == [0, 1, 2]
         position = source.position()
-    assert values(read(source_of(mock_kafka), position)["0"]) == [3, 4, 5]
+    assert values(read_rows(source_of(mock_kafka), position)["0"]) == [3, 4, 5]
 
 
 def test_empty_topic_is_exhausted_at_once(mock_kafka):
     mock_kafka.create_topic("t", 2)
-    assert read(source_of(mock_kafka)) == {}
+    assert read_rows(source_of(mock_kafka)) == {}
 
 
 def test_follower_gets_what_is_written_later(mock_kafka):
@@ -107,7 +85,7 @@ def test_follower_gets_what_is_written_later(mock_kafka):
 def test_start_is_where_reading_begins_without_a_position(mock_kafka, start, found):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", numbers(0, 3))
-    assert values(read(source_of(mock_kafka, start=start)).get("0", [])) == found
+    assert values(read_rows(source_of(mock_kafka, start=start)).get("0", [])) == found
 
 
 def test_start_behind_the_end_is_refused(mock_kafka):
@@ -121,9 +99,9 @@ def test_chosen_partitions_alone_are_read(mock_kafka):
     for partition in range(4):
         mock_kafka.produce("t", numbers(partition, partition + 1), partition)
     source = source_of(mock_kafka, partitions=[1, 3])
-    assert read(source) == {"1": [{"i": 1.0}], "3": [{"i": 3.0}]}
+    assert read_rows(source) == {"1": [{"i": 1.0}], "3": [{"i": 3.0}]}
     assert source.partitions() == ["1", "3"]
-    assert read(source_of(mock_kafka), source.position()) == {"0": [{"i": 0.0}], "2": [{"i": 2.0}]}
+    assert read_rows(source_of(mock_kafka), source.position()) == {"0": [{"i": 0.0}], "2": [{"i": 2.0}]}
     with pytest.raises(SourceError, match=r"the position must hold only partitions that are read, got \[1\] besides"):
         source_of(mock_kafka, partitions=[3]).open(source.position())
     with pytest.raises(SourceError, match=r"partitions must be among \[0, 1, 2, 3\], got \[7\]"):
@@ -147,7 +125,7 @@ def test_types_of_the_position_are_kept_instead_of_inferred_again(mock_kafka):
 def test_columns_select_and_order(mock_kafka):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", [b'{"a":1,"b":2,"c":3}'])
-    assert [list(row) for row in read(source_of(mock_kafka, columns=["c", "a"]))["0"]] == [["c", "a"]]
+    assert [list(row) for row in read_rows(source_of(mock_kafka, columns=["c", "a"]))["0"]] == [["c", "a"]]
     with source_of(mock_kafka, columns=["z"]) as source:
         source.open()
         for _ in range(2):
@@ -161,7 +139,7 @@ def test_headers_become_columns(mock_kafka):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", [b'{"i":0}'], headers=[("trace", b"old"), ("trace", b"new"), ("raw", b"\xff")])
     mock_kafka.produce("t", [None, b'{"i":1}'])
-    found = read(source_of(mock_kafka, headers=["trace", "raw"]))["0"]
+    found = read_rows(source_of(mock_kafka, headers=["trace", "raw"]))["0"]
     assert found == [
         {"i": 0.0, "header.trace": "new", "header.raw": "\ufffd"},
         {"i": 1.0, "header.trace": None, "header.raw": None},
@@ -183,7 +161,7 @@ def test_bad_records_are_reported_once_wherever_reading_is_cut(mock_kafka, tmp_p
             bad.flush()
         resumed = BadRecords("dlq", tmp_path / f"{cut}.jsonl")
         resumed.restore(state)
-        read(source_of(mock_kafka, bad_records=resumed), position)
+        read_rows(source_of(mock_kafka, bad_records=resumed), position)
         assert resumed.flush()["count"] == 3
         addresses = [json.loads(line)["address"] for line in (tmp_path / f"{cut}.jsonl").read_text().splitlines()]
         assert addresses == ["t[0]@1", "t[0]@3", "t[0]@4"]
@@ -230,14 +208,14 @@ def test_source_must_be_opened_and_asked_for_rows(mock_kafka):
 def test_csv_and_avro_messages_are_read(mock_kafka):
     mock_kafka.create_topic("csv")
     mock_kafka.produce("csv", [b"1.5,red", b"2,blue"])
-    assert read(source_of(mock_kafka, "csv", format="csv", column_names=["x", "c"])) == {
+    assert read_rows(source_of(mock_kafka, "csv", format="csv", column_names=["x", "c"])) == {
         "0": [{"x": 1.5, "c": "red"}, {"x": 2.0, "c": "blue"}]
     }
     mock_kafka.create_topic("avro")
     schema = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "long"}]}
     mock_kafka.produce("avro", [b"\x02", b"\x04"])
-    assert values(read(source_of(mock_kafka, "avro", format="avro", avro_schema=schema))["0"], "n") == [1, 2]
+    assert values(read_rows(source_of(mock_kafka, "avro", format="avro", avro_schema=schema))["0"], "n") == [1, 2]
     mock_kafka.create_topic("wire")
     mock_kafka.produce("wire", [b"\0\0\0\0\x07\x02", b"\0\0\0\0\x07\x04"])
     wire = source_of(mock_kafka, "wire", format="avro", registry_schemas={7: schema})
-    assert values(read(wire)["0"], "n") == [1, 2]
+    assert values(read_rows(wire)["0"], "n") == [1, 2]

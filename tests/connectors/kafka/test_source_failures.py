@@ -14,34 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kafka_rows import numbers, read_rows, source_of, values
 from stream_maxloss.errors import MissingExtraError, SourceError
 from stream_maxloss_connectors.kafka import KafkaSource
 
 PROJECT = Path(__file__).parents[3]
 OFFSET_COMMIT, REBALANCE_IN_PROGRESS = 8, 27
 FETCH, OFFSET_OUT_OF_RANGE, TOPIC_AUTHORIZATION_FAILED = 1, 1, 29
-
-
-def source_of(mock, topic="t", **options):
-    return KafkaSource(mock.bootstrap, topic, **{"until_eof": True, "settings": mock.settings, **options})
-
-
-def read(source, position=None, max_rows=1000):
-    rows = {}
-    with source:
-        source.open(position)
-        while not source.exhausted:
-            if (batch := source.next_batch(max_rows, 5.0)) is not None:
-                rows.setdefault(batch.partition, []).extend(batch.records.to_pylist())
-    return rows
-
-
-def numbers(first, last):
-    return [b'{"i":%d}' % i for i in range(first, last)]
-
-
-def values(rows, name="i"):
-    return [row[name] for row in rows]
 
 
 class InterruptedReadError(Exception):
@@ -143,14 +122,14 @@ def test_fetch_error_that_passes_is_got_over(mock_kafka):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", numbers(0, 3))
     mock_kafka.fail_next(FETCH, 6, 7)
-    assert values(read(source_of(mock_kafka))["0"]) == [0, 1, 2]
+    assert values(read_rows(source_of(mock_kafka))["0"]) == [0, 1, 2]
 
 
 def test_offset_that_the_broker_refuses_although_it_holds_it_is_asked_for_again(mock_kafka):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", numbers(0, 3))
     mock_kafka.fail_next(FETCH, OFFSET_OUT_OF_RANGE)
-    assert values(read(source_of(mock_kafka))["0"]) == [0, 1, 2]
+    assert values(read_rows(source_of(mock_kafka))["0"]) == [0, 1, 2]
 
 
 def test_partition_that_may_not_be_read_is_an_error(mock_kafka):

@@ -27,6 +27,7 @@ class TestBroker:
     def __init__(self, bootstrap: str, local: LocalBroker | None) -> None:
         self.bootstrap = bootstrap
         self.local = local
+        self.settings: dict[str, str] = {}
         self.admin = AdminClient({"bootstrap.servers": bootstrap}, logger=client_logger())
         self._topics: list[str] = []
 

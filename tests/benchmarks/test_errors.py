@@ -1,4 +1,4 @@
-"""The streams of the quality cases."""
+"""The errors that the quality cases count."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from benchmarks.cases.drift import drifting
 from benchmarks.cases.label_noise import conclude
-from benchmarks.streams import Stream, over_seeds, percent, progressive_errors, row_by_row_errors
+from benchmarks.errors import over_seeds, percent, progressive_errors, row_by_row_errors
+from benchmarks.streams import Stream
 from stream_maxloss.linear import HingeOGD, Scaler
 
 
@@ -30,7 +31,7 @@ def test_rows_scaled_beforehand_err_where_the_pipeline_errs():
 
 def test_errors_are_in_per_cent_by_slice():
     stream = mixed_stream()
-    errors = percent(stream.slices["red"], stream)
+    errors = percent(stream.slices["red"], stream, ("red", "absent"))
     assert errors == {"all rows": 100.0 * stream.slices["red"].mean(), "red": 100.0}
     assert over_seeds([{"red": 1.0}, {"red": 3.0}]) == {"red": {"mean": 2.0, "deviation": 1.0}}
 
