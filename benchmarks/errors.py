@@ -15,15 +15,16 @@ __all__ = ["held_out_errors", "over_seeds", "percent", "progressive_errors", "ro
 BATCH = 16_384
 
 
-def progressive_errors(model: Any, stream: Stream) -> NDArray[np.bool_]:
-    """Predict each row before it is learned; return which predictions were wrong."""
+def progressive_errors(model: Any, stream: Stream, positive_weight: float = 1.0) -> NDArray[np.bool_]:
+    """Predict each row before it is learned, a positive one with a weight; return which predictions were wrong."""
     from stream_maxloss.evaluate import Engine
 
     engine = Engine(model)
     wrong = []
     for first in range(0, len(stream), BATCH):
         part = stream.part(first, min(first + BATCH, len(stream)))
-        scored = engine.learn(part.table, part.labels)
+        weights = np.where(part.labels, positive_weight, 1.0)
+        scored = engine.learn(part.table, part.labels, weights)
         said = scored.y_pred if scored.answers is None else np.array([bool(answer) for answer in scored.answers])
         wrong.append(said != part.labels)
     return np.concatenate(wrong)
