@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference_game import numbers
 
+from reference_game import numbers
 from stream_maxloss.focus import FocusedClassifier, Slack, SubSample, kernels, native
 from stream_maxloss.linear import HingeOGD, Pegasos, Perceptron, Scaler
 
