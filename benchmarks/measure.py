@@ -171,12 +171,13 @@ def observe(case: str, point: Point) -> dict[str, Any]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     with one_thread(), ProcessPoolExecutor(point.at_once, mp_context=context, max_tasks_per_child=1) as processes:
-        found = processes.map(ask, repeat(case), point.systems, repeat(point.settings))
+        found = processes.map(ask, repeat(case), point.systems, repeat(point.settings), repeat(dict(os.environ)))
         return dict(zip(point.systems, found, strict=True))
 
 
-def ask(case: str, system: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what one system says of itself."""
+def ask(case: str, system: str, settings: dict[str, Any], variables: dict[str, str]) -> dict[str, Any]:
+    """Return what one system says of itself, in the environment of now: the process forked from may be older."""
+    os.environ.update(variables)
     try:
         fact: dict[str, Any] = importlib.import_module(f"benchmarks.cases.{case}").observe(system, settings)
     except ImportError as error:

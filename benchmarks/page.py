@@ -16,11 +16,12 @@ __all__ = ["in_minutes", "write_page"]
 HEAD = """# Benchmarks
 
 What this library costs, and how often it errs, beside the systems people use today. This page is made by `make bench`;
-`make bench-quick` is the short form. Each system runs in a process of its own, on one core, over the same rows; where
-time is compared, the systems take turns after a warm-up, so that all meet the same noise. A ratio is the peer's time
-over ours, repeat by repeat: its median, with the quartiles in brackets. Times are processor time; on an idle machine
-that is the time on the wall. Every figure can be had alone by the command beside it, run from the project's folder with
-the extra `bench` installed.
+how long that takes stands [at the end](#machine). `make bench-quick` is the short form, under two minutes on two idle
+cores. Each system runs in a process of its own, on one core, over the same rows; where time is compared, the systems
+take turns after a warm-up, so that all meet the same noise. A ratio is the peer's time over ours, repeat by repeat: its
+median, with the quartiles in brackets. Times are processor time; on an idle machine that is the time on the wall. Cases
+that count errors run two systems at once. Every figure can be had alone by the command beside it, run from the
+project's folder with the extra `bench` installed.
 
 Where the time of each hot path goes is in [profiles.md](profiles.md); what focus does, buys and costs in
 [focus.md](focus.md).

@@ -40,7 +40,7 @@ def points(quick: bool) -> list[Point]:
     rows = 100_000 if quick else ROWS
     repeats = 1 if quick else 2
     size = {"rows": rows, "repeats": repeats}
-    saves = {"rows": 500_000, "repeats": 3, "seconds": 0.1}
+    saves = {"rows": 400_000, "repeats": 3, "seconds": 0.1}
     found = [
         Point("csv", f"CSV, {rows:,} rows", (OURS,), {"ending": ".csv", **size}, kind="fact"),
         Point("ipc", f"Arrow IPC, {rows:,} rows", (OURS,), {"ending": ".arrow", **size}, kind="fact"),

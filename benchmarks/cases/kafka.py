@@ -29,7 +29,7 @@ BATCH, AT_ONCE = 16_384, 1000
 
 def points(quick: bool) -> list[Point]:
     """Return the one point."""
-    rows = 50_000 if quick else 300_000
+    rows = 20_000 if quick else 300_000
     return [Point("json", f"JSON of {FIELDS} fields, {rows:,} messages", (OURS, BARE), {"rows": rows})]
 
 

@@ -30,7 +30,7 @@ INCLUDED = (
     "is in [focus.md](focus.md)."
 )
 AXIS = None
-ROWS = 12_000
+ROWS = 10_000
 HEADER = ["system", "error", "worst slice", "rare recall", "max loss", "tail loss", "seconds", "memory", "command"]
 
 

@@ -6,8 +6,9 @@ import types
 
 import pytest
 
-from benchmarks import __main__, page
+from benchmarks import __main__, page, warm
 from benchmarks.point import Point, claim
+from benchmarks.quality import ours
 
 MACHINE = {
     "processor": "abacus",
@@ -63,6 +64,26 @@ def test_every_target_stands_on_top_with_verdict_and_command(write):
 
 def test_sections_are_linked_by_their_headings(write):
     assert "[Beads, counted](#beads-counted)" in write([])
+
+
+def test_the_time_of_each_case_and_of_all_stands_at_the_end(write):
+    assert "All cases took 1 s: beads 1 s." in write([])
+    assert [page.in_minutes(seconds) for seconds in (0.4, 59.6, 754.0)] == ["0 s", "1 min 0 s", "12 min 34 s"]
+
+
+def test_a_run_says_how_long_each_case_took_and_saves_whole_ones(tmp_path, monkeypatch, capsys):
+    case = types.SimpleNamespace(points=lambda quick: [], conclude=lambda measured: [])
+    monkeypatch.setitem(sys.modules, "benchmarks.cases.beads", case)
+    monkeypatch.setattr(__main__, "warm_up", lambda: None)
+    __main__.measure({"beads": set()}, quick=True, results=tmp_path)
+    assert json.loads((tmp_path / "beads.json").read_text())["seconds"] == 0.0
+    told = capsys.readouterr().out
+    assert "beads took 0 s" in told
+    assert "all cases took 0 s" in told
+
+
+def test_what_is_compiled_beforehand_are_the_learners_of_the_comparison():
+    assert {name.removesuffix(ours.FOCUSED) for name in ours.OURS} == set(warm.LEARNERS)
 
 
 def test_only_takes_one_system_of_a_point_that_notes_facts():

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.cases import command_line, ingestion, kafka, memory
 from benchmarks.point import OURS
+from benchmarks.processes import Run
 
 
 def verdicts(claims: list[dict[str, Any]]) -> dict[str, tuple[float, bool | None]]:
@@ -101,6 +102,13 @@ def test_memory_is_judged_by_its_most_and_by_its_growth() -> None:
         "CSV: growth": (30.0, False),
     }
     assert memory.conclude({"csv": {"label": "CSV", "facts": {OURS: {"missing": "no space"}}}}) == []
+
+
+def test_memory_is_that_of_the_whole_run_where_the_reading_was_shorter_than_a_start(monkeypatch) -> None:
+    runs = iter([Run(9.0, 9.0), Run(2.0, 2.0, [(0.5, 100_000_000), (1.5, 200_000_000)])])
+    monkeypatch.setattr(memory, "run", lambda command, sample_every=None: next(runs))
+    with memory.surroundings(quick=True):
+        assert memory.observe(OURS, {"ending": ".csv", "rows": 2_000})["most MB"] == 200.0
 
 
 def test_memory_is_drawn_where_it_was_measured(tmp_path: Path) -> None:
