@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.kernel_cache import kept
 
 __all__ = ["LossHistogram", "tail_mean"]
 
 
-@njit(cache=True)
+@kept()
 def add_in_order(
     counts: NDArray[np.int64],
     totals: NDArray[np.float64],
