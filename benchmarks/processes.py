@@ -49,7 +49,9 @@ def run(command: Sequence[str], sample_every: float | None = None) -> Run:
         If it fails.
 
     """
-    environment = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    # Python keeps what it compiles of a module, as an installed package has it kept.
+    left_out = {*ONE_THREAD, "PYTHONDONTWRITEBYTECODE"}
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     resident = []

@@ -24,6 +24,10 @@ from stream_maxloss_connectors.text_blocks import TextBlock, TextBlocks
 
 __all__ = ["TextFormat"]
 
+# Blocks that are decoded ahead, for each thread: one at work and one that waits, so that no thread has to while the
+# rows of several blocks are learned at once.
+AHEAD = 2
+
 
 class TextFormat(FileFormat):
     r"""Reads text files in blocks.
@@ -183,7 +187,7 @@ class _TextReader(FileReader):
 
     def _read_ahead(self, timeout: float) -> None:
         # From a pipe, a block is taken as it comes: reading ahead would wait for rows while others could be learnt.
-        depth = 1 if self.stream.waits else self.format.threads + 1
+        depth = 1 if self.stream.waits else AHEAD * self.format.threads + 1
         while len(self._decoding) < depth:
             block = self._blocks.next_block(timeout)
             if block is None:

@@ -15,6 +15,7 @@ from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
 from stream_maxloss.cli.hard import hard
 from stream_maxloss.cli.inspect import inspect
 from stream_maxloss.cli.late_imports import LateImports
+from stream_maxloss.cli.plain_options import PlainCommand, PlainGroup
 from stream_maxloss.cli.predict import predict
 from stream_maxloss.cli.schema import schema
 from stream_maxloss.cli.tail import tail
@@ -29,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    cls=PlainGroup,
 )
 
 
@@ -48,14 +50,14 @@ def options(
     """Learn from a live stream when the rare, hard rows matter."""
 
 
-app.command()(tail)
-app.command()(predict)
-app.command()(demo)
-app.command()(compare)
-app.command()(schema)
-app.command()(hard)
-app.command()(inspect)
-app.command()(verify)
+app.command(cls=PlainCommand)(tail)
+app.command(cls=PlainCommand)(predict)
+app.command(cls=PlainCommand)(demo)
+app.command(cls=PlainCommand)(compare)
+app.command(cls=PlainCommand)(schema)
+app.command(cls=PlainCommand)(hard)
+app.command(cls=PlainCommand)(inspect)
+app.command(cls=PlainCommand)(verify)
 
 
 def run() -> None:

@@ -11,9 +11,22 @@ from typing import Any
 
 __all__ = ["LateImports"]
 
-LATE = frozenset({"scipy.integrate", "scipy.linalg", "scipy.stats"})
-"""What `river.metrics` imports for its geometric mean and its area under the curve alone, and what numba imports for
-one module inside of it: half of a run's start."""
+LATE = frozenset(
+    {
+        # What `river.metrics` imports for its geometric mean and its area under the curve alone, and what numba imports
+        # for one module inside of it.
+        "scipy.integrate",
+        "scipy.linalg",
+        "scipy.stats",
+        # What River reads frames with, where it is given one.
+        "narwhals",
+        "narwhals.stable",
+        "narwhals.stable.v2",
+        # Where numba keeps its functions on arrays: a kernel from the disk holds those that it calls, and names it.
+        "numba.np.arrayobj",
+    }
+)
+"""Modules that a run may not need: more than half of its start."""
 
 
 class LateModule(ModuleType):

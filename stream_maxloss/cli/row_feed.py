@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stream_maxloss.cli.closest import closest, listed
@@ -251,7 +250,7 @@ def address_of(parts: Sequence[Batch]) -> Callable[[int], str]:
 def read_weights(column: pa.Array, name: str) -> NDArray[np.float64]:
     """Return the sample weights; a missing one is NaN, which the model refuses by row."""
     try:
-        return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(f"--weight must name a column of numbers, got {name!r} of type {column.type}") from error
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.cli.baseline import Baseline
 from stream_maxloss.cli.metrics_option import metric_names
-from stream_maxloss.metrics import SliceReport, metric_state, restore_metric, update_metric_many
+from stream_maxloss.metrics import SliceReport, metric_state, restore_metric, update_metric_many, update_twins_many
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import Scored
@@ -223,9 +223,11 @@ def feed(
 ) -> None:
     """Feed one block of rows to all metrics; the first `reported` of them are not new since the last report."""
     truth, guess, shares = (block[name] for name in COLUMNS)
-    update_metric_many(total, truth, guess, shares)
-    if reported < len(truth):
+    if reported:
+        update_metric_many(total, truth, guess, shares)
         update_metric_many(since, truth[reported:], cut(guess, reported, None), cut(shares, reported, None))
+    else:
+        update_twins_many((total, since), truth, guess, shares)
     update_metric_many(constant, truth, *baseline.predict_many(truth))
     if slices is not None:
         slices.update_many(block["slices"], truth, guess, shares)

@@ -22,7 +22,6 @@ from stream_maxloss.cli.session import Session
 from stream_maxloss.cli.signals import SignalFlags
 from stream_maxloss.cli.source_options import SourceSettings, make_bad_records, make_source, split_pair
 from stream_maxloss.errors import StreamMaxlossError
-from stream_maxloss_connectors.open_sink import open_sink
 
 if TYPE_CHECKING:
     from stream_maxloss.checkpoint import Content
@@ -161,6 +160,8 @@ def open_session(
 
 def make_predictions_sink(uri: str, source: SourceSettings) -> Sink:
     """Return the sink for predictions, with the source's Kafka settings where both are Kafka."""
+    from stream_maxloss_connectors.open_sink import open_sink
+
     if not uri.startswith("kafka://"):
         return open_sink(uri)
     settings = dict(split_pair(text) for text in source.extra) if source.is_kafka else {}

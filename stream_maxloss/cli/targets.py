@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stream_maxloss.cli.certify import inner_model
@@ -81,7 +80,7 @@ class Target:
             column = column.dictionary_decode()
         bad: dict[int, DecodeError] = {}
         if column.null_count:
-            for row in np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False)).tolist():
+            for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
                 bad[row] = DecodeError(address(row), f"target {self.name!r} must be present, got null")
         if self.positive is not None:
             labels = self._compare(column)
@@ -95,13 +94,15 @@ class Target:
         return labels, bad
 
     def _compare(self, column: pa.Array) -> NDArray[np.bool_]:
+        import pyarrow.compute as pc
+
         positive: Any = self.positive
         if pa.types.is_boolean(column.type):
-            column = pc.cast(column, pa.string())
+            column = column.cast(pa.string())
             positive = str(positive).lower()
         elif not is_text(column.type):
             try:
-                column, positive = pc.cast(column, pa.float64()), float(positive)
+                column, positive = column.cast(pa.float64()), float(positive)
             except (ValueError, pa.ArrowInvalid) as error:
                 raise ValueError(
                     f"--positive must be a number like the values of {self.name!r}, got {self.positive!r}"
@@ -137,7 +138,7 @@ class Target:
                 break
 
     def _refuse_text(self, column: pa.Array) -> TextTargetError:
-        values = [str(value) for value in pc.unique(column).to_pylist() if value is not None]
+        values = [str(value) for value in column.unique().to_pylist() if value is not None]
         if self.kind == "number":
             return TextTargetError(
                 f"target {self.name!r} must be a number for a regressor, got text such as {listed(values, 3)}; "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from stream_maxloss.kernel_cache import kept
 from stream_maxloss.leverage.linear_fit import LinearFit
 from stream_maxloss.leverage.separator import shortest_separator
 from stream_maxloss.leverage.signed_rows import is_sparse, read_signed_rows
@@ -84,7 +84,7 @@ def perceptron_bound(X: Any, y: Any = None, intercept: bool = False) -> float:
     return float(longest * np.sum(shortest_separator(X, y, intercept) ** 2))
 
 
-@njit(cache=True)
+@kept()
 def go_round(matrix: NDArray[np.float64], w: NDArray[np.float64], max_updates: int) -> tuple[int, bool]:
     """Go round the rows, adding each that has no positive product with w, until a round is clean."""
     updates = 0
@@ -105,7 +105,7 @@ def go_round(matrix: NDArray[np.float64], w: NDArray[np.float64], max_updates: i
     return updates, True
 
 
-@njit(cache=True)
+@kept()
 def go_round_sparse(
     data: NDArray[np.float64],
     indices: NDArray[np.int32],

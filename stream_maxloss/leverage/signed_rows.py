@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.kernel_cache import kept
 
 __all__ = ["SignedRows", "read_matrix", "read_signed_rows"]
 
@@ -176,7 +177,7 @@ def _with_column(matrix: Any, column: NDArray[np.float64]) -> Any:
     return np.column_stack((matrix, column))
 
 
-@njit(cache=True)
+@kept()
 def split_sums(
     matrix: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -190,7 +191,7 @@ def split_sums(
     return up, down
 
 
-@njit(cache=True)
+@kept()
 def split_sums_sparse(
     data: NDArray[np.float64], indices: NDArray[np.int32], indptr: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

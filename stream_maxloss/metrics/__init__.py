@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_maxloss.metrics.batch import update_metric_many
+from stream_maxloss.metrics.batch import update_metric_many, update_twins_many
 from stream_maxloss.metrics.catoni import catoni_estimate, catoni_psi, catoni_rho, catoni_scale
 from stream_maxloss.metrics.catoni_margin import CatoniMargin, RollingCatoniMargin
 from stream_maxloss.metrics.margin_distribution import MarginDistribution, MarginSummary
@@ -36,4 +36,5 @@ __all__ = [
     "metric_state",
     "restore_metric",
     "update_metric_many",
+    "update_twins_many",
 ]

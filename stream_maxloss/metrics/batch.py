@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from river.utils.rolling import BaseRolling
 from stream_maxloss.metrics.loss_metric import LossMetric
 from stream_maxloss.metrics.margin_metric import MarginMetric, margins_of
 
-__all__ = ["update_metric_many"]
+__all__ = ["update_metric_many", "update_twins_many"]
 
 Column = NDArray[Any]
 
@@ -70,10 +70,24 @@ def update_metric_many(
     MaxLoss: 0.6
 
     """
+    update_twins_many((metric,), y_true, y_pred_labels, proba_true, weights)
+
+
+def update_twins_many(
+    twins: Sequence[Any],
+    y_true: Column,
+    y_pred_labels: Column | None = None,
+    proba_true: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> None:
+    """Feed many rows to several metrics with the same parameters, as `update_metric_many` does to each.
+
+    What follows from the rows alone, as their losses and the counts of their labels, is computed once for all.
+    """
     columns = (y_true, y_pred_labels, proba_true, weights)
     _check_lengths(columns)
     if y_true.size:
-        _update(metric, *columns)
+        _update(twins, *columns)
 
 
 def _check_lengths(columns: tuple[Column | None, ...]) -> None:
@@ -85,50 +99,57 @@ def _check_lengths(columns: tuple[Column | None, ...]) -> None:
 
 
 def _update(
-    metric: Any, y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
+    twins: Sequence[Any], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
 ) -> None:
+    metric = twins[0]
     update = type(metric).update
     if isinstance(metric, BaseRolling):
-        _update_rows(metric, y_true, y_pred, proba_true, weights)
+        _update_rows(twins, y_true, y_pred, proba_true, weights)
     elif isinstance(metric, Metrics):
-        _update_parts(metric, y_true, y_pred, proba_true, weights)
+        _update_parts(twins, y_true, y_pred, proba_true, weights)
     elif isinstance(metric, LossMetric):
-        metric.update_many(metric.loss.many(y_true, y_pred, None if metric.requires_labels else proba_true), weights)
+        losses = metric.loss.many(y_true, y_pred, None if metric.requires_labels else proba_true)
+        for twin in twins:
+            twin.update_many(losses, weights)
     elif isinstance(metric, MarginMetric):
-        metric.update_many(margins_of(y_true, _required(proba_true, "proba_true", metric)))
+        margins = margins_of(y_true, _required(proba_true, "proba_true", metric))
+        for twin in twins:
+            twin.update_many(margins)
     elif update in CONFUSION_UPDATES:
-        _update_confusion(metric, y_true, _required(y_pred, "y_pred_labels", metric), weights)
+        _update_confusion(twins, y_true, _required(y_pred, "y_pred_labels", metric), weights)
     elif update is metrics.ROCAUC.update:
-        _update_roc(metric, y_true, _required(proba_true, "proba_true", metric), weights)
+        _update_roc(twins, y_true, _required(proba_true, "proba_true", metric), weights)
     elif update is MeanMetric.update and type(metric)._eval in EVALUATIONS:
         predictions, name = (proba_true, "proba_true") if _wants_proba(metric) else (y_pred, "y_pred_labels")
         values = EVALUATIONS[type(metric)._eval](y_true, _required(predictions, name, metric))
-        _update_mean(metric._mean, values, weights)
+        for twin in twins:
+            _update_mean(twin._mean, values, weights)
     else:
-        _update_rows(metric, y_true, y_pred, proba_true, weights)
+        _update_rows(twins, y_true, y_pred, proba_true, weights)
 
 
 def _update_parts(
-    metric: Metrics, y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
+    twins: Sequence[Metrics], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
 ) -> None:
-    if _wants_proba(metric) and proba_true is not None:
+    if _wants_proba(twins[0]) and proba_true is not None:
         # River's argmax over {False: 1 - p, True: p}, where a tie goes to the first key.
         y_pred = proba_true > 1.0 - proba_true
-    for part in metric:
-        _update(part, y_true, y_pred, proba_true, weights)
+    for parts in zip(*twins, strict=True):
+        _update(parts, y_true, y_pred, proba_true, weights)
 
 
-def _update_confusion(metric: Any, y_true: Column, y_pred: Column, weights: Column | None) -> None:
-    matrix = metric if isinstance(metric, metrics.ConfusionMatrix) else metric.cm
+def _update_confusion(twins: Sequence[Any], y_true: Column, y_pred: Column, weights: Column | None) -> None:
     try:
         pairs = list(_counted_pairs(y_true, y_pred, weights))
     except TypeError:  # labels of several types have no order
-        _update_rows(metric, y_true, y_pred, None, weights)
+        _update_rows(twins, y_true, y_pred, None, weights)
         return
-    for label, prediction, count, total in pairs:
-        metric.update(label, prediction, total)
-        # River counts calls here, and its pair-counting metrics (Rand, mutual information) divide by it.
-        matrix.n_samples += count - 1
+    for metric in twins:
+        matrix = metric if isinstance(metric, metrics.ConfusionMatrix) else metric.cm
+        for label, prediction, count, total in pairs:
+            metric.update(label, prediction, total)
+            # River counts calls here, and its pair-counting metrics (Rand, mutual information) divide by it.
+            matrix.n_samples += count - 1
 
 
 def _counted_pairs(y_true: Column, y_pred: Column, weights: Column | None) -> Iterator[tuple[Any, Any, int, float]]:
@@ -155,10 +176,10 @@ def _count_binary(y_true: Column, y_pred: Column) -> NDArray[np.int64]:
     return np.array([len(y_true) - true - predicted + both, predicted - both, true - both, both])
 
 
-def _update_roc(metric: Any, y_true: Column, proba_true: Column, weights: Column | None) -> None:
-    positive = np.asarray(y_true == metric.pos_val)
-    for threshold, matrix in zip(metric.thresholds, metric.cms, strict=True):
-        _update_confusion(matrix, positive, proba_true > threshold, weights)
+def _update_roc(twins: Sequence[Any], y_true: Column, proba_true: Column, weights: Column | None) -> None:
+    positive = np.asarray(y_true == twins[0].pos_val)
+    for threshold, *matrices in zip(twins[0].thresholds, *(metric.cms for metric in twins), strict=True):
+        _update_confusion(matrices, positive, proba_true > threshold, weights)
 
 
 def _update_mean(mean: Any, values: NDArray[np.float64], weights: Column | None) -> None:
@@ -172,8 +193,9 @@ def _update_mean(mean: Any, values: NDArray[np.float64], weights: Column | None)
 
 
 def _update_rows(
-    metric: Any, y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
+    twins: Sequence[Any], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
 ) -> None:
+    metric = twins[0]
     if isinstance(metric, utils.TimeRolling):
         raise TypeError(
             "metric must not be a TimeRolling, got one; it needs the time of each row: update it row by row"
@@ -183,12 +205,14 @@ def _update_rows(
         rows = [{False: 1.0 - p, True: p} for p in _required(proba_true, "proba_true", metric).tolist()]
     else:
         rows = _required(y_pred, "y_pred_labels", metric).tolist()
-    if weights is None or not metric.works_with_weights:
-        for label, prediction in zip(y_true.tolist(), rows, strict=True):
-            metric.update(label, prediction)
-        return
-    for label, prediction, w in zip(y_true.tolist(), rows, weights.tolist(), strict=True):
-        metric.update(label, prediction, w)
+    labels = y_true.tolist()
+    for twin in twins:
+        if weights is None or not twin.works_with_weights:
+            for label, prediction in zip(labels, rows, strict=True):
+                twin.update(label, prediction)
+        else:
+            for label, prediction, w in zip(labels, rows, weights.tolist(), strict=True):
+                twin.update(label, prediction, w)
 
 
 def _wants_proba(metric: Any) -> bool:

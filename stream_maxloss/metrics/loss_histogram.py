@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.kernel_cache import kept
 
 __all__ = ["LossHistogram", "tail_mean"]
 
 
-@njit(cache=True)
+@kept()
 def add_in_order(
     counts: NDArray[np.int64],
     totals: NDArray[np.float64],
@@ -26,6 +27,19 @@ def add_in_order(
         counts[slot] += 1
         totals[slot] += weights[row]
         sums[slot] += weights[row] * losses[row]
+
+
+@kept()
+def count_in_order(
+    counts: NDArray[np.int64], totals: NDArray[np.float64], sums: NDArray[np.float64], losses: NDArray[np.float64]
+) -> None:
+    """Add losses in [0, 1] to their bins with a weight of 1 each, as `add_in_order` does."""
+    last = len(counts) - 1
+    for row in range(len(losses)):
+        slot = min(int(losses[row] * len(counts)), last)
+        counts[slot] += 1
+        totals[slot] += 1.0
+        sums[slot] += losses[row]
 
 
 def tail_mean(losses: NDArray[np.float64], weights: NDArray[np.float64], alpha: float) -> float:
@@ -84,9 +98,12 @@ class LossHistogram:
         self._weights[slot] += weight
         self._sums[slot] += weight * loss
 
-    def add_many(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Take in many losses, in order, so that the sums round as they do one at a time."""
-        add_in_order(self._counts, self._weights, self._sums, losses, weights)
+    def add_many(self, losses: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
+        """Take in many losses, in order, so that sums round as they do one at a time. Without weights all are 1."""
+        if weights is None:
+            count_in_order(self._counts, self._weights, self._sums, losses)
+        else:
+            add_in_order(self._counts, self._weights, self._sums, losses, weights)
 
     def remove(self, loss: float, weight: float) -> None:
         """Take one loss back."""

@@ -70,7 +70,7 @@ class TailLoss(LossMetric):
     def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Take in many rows by their losses."""
         array = checked_losses(losses)
-        self._histogram.add_many(array, checked_weights(weights, array.size))
+        self._histogram.add_many(array, None if weights is None else checked_weights(weights, array.size))
 
     def revert(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take one row back."""

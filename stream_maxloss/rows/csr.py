@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from stream_maxloss.kernel_cache import kept
 
 __all__ = ["Fixed", "Ragged", "assemble"]
 
@@ -31,7 +32,7 @@ class Ragged:
     values: Floats
 
 
-@njit(cache=True)
+@kept()
 def insert(indices: Integers, values: Floats, first: int, last: int, column: int, value: float) -> int:
     """Insert an entry into the row `first..last` in ascending order, adding to an equal column; return the new end."""
     place = last
@@ -48,7 +49,7 @@ def insert(indices: Integers, values: Floats, first: int, last: int, column: int
     return last + 1
 
 
-@njit(cache=True)
+@kept()
 def merge_rows(
     fixed_columns: Integers, fixed_values: Floats, indptr: Integers, columns: Integers, values: Floats
 ) -> tuple[Integers, Integers, Floats]:

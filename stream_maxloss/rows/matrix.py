@@ -6,9 +6,10 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numba import carray, njit
+from numba import carray
 from numpy.typing import NDArray
 
+from stream_maxloss.kernel_cache import kept
 from stream_maxloss.rows.columns import to_floats
 from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers, prefetch, turn_four
 
@@ -24,13 +25,13 @@ AHEAD = 4
 NULL_COUNT, OFFSET, BUFFERS, CHILDREN = 1, 2, 5, 6
 
 
-@njit(cache=True)
+@kept()
 def numbers_at(address: int) -> NDArray[np.float64]:
     """Return the eight numbers at an address. Places 0 to 7 in them need no check for negative ones."""
     return carray(pointer_to_floats(address), (LINE,))
 
 
-@njit(cache=True)
+@kept()
 def turn(addresses: NDArray[np.int64], first: int, last: int, goal: int, stride: int) -> None:
     """Write rows first..last of the columns at these addresses to `goal`, `stride` bytes apart.
 
@@ -59,7 +60,7 @@ def turn(addresses: NDArray[np.int64], first: int, last: int, goal: int, stride:
             numbers_at(goal + i * stride + 8 * j)[0] = numbers_at(addresses[j] + 8 * (first + i))[0]
 
 
-@njit(cache=True)
+@kept()
 def gather(addresses: NDArray[np.int64], first: int, last: int, matrix: NDArray[np.float64]) -> None:
     """Write rows first..last of the columns at these addresses into a matrix."""
     stride = 8 * matrix.shape[1]
@@ -67,13 +68,13 @@ def gather(addresses: NDArray[np.int64], first: int, last: int, matrix: NDArray[
         turn(addresses, low, min(low + TILE, last), matrix.ctypes.data + (low - first) * stride, stride)
 
 
-@njit(cache=True)
+@kept()
 def word(address: int, place: int) -> int:
     """Return a word of a C structure."""
     return carray(pointer_to_integers(address), (CHILDREN + 1,))[place]
 
 
-@njit(cache=True)
+@kept()
 def find_addresses(
     structure: int, is_wide: NDArray[np.bool_], places: NDArray[np.int64], found: NDArray[np.int64]
 ) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from river import metrics, utils
 
 import stream_maxloss.metrics as ours
-from stream_maxloss.metrics import batch, update_metric_many
+from stream_maxloss.metrics import MarginDistribution, TailLoss, batch, update_metric_many, update_twins_many
 
 LABEL_METRICS = [
     metrics.Accuracy,
@@ -239,3 +239,29 @@ def test_the_averages_that_are_computed_on_arrays_are_still_rivers_own() -> None
     for kind in (metrics.LogLoss, metrics.CrossEntropy, metrics.MAE, metrics.MSE, metrics.RMSE, metrics.MAPE):
         assert kind._eval in batch.EVALUATIONS
         assert kind.update is metrics.base.MeanMetric.update
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0, 3.0])], ids=["alike", "weighted"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: metrics.Accuracy() + TailLoss(bins=8) + metrics.LogLoss(),
+        metrics.ROCAUC,
+        lambda: utils.Rolling(metrics.Accuracy(), 3),
+        metrics.ConfusionMatrix,
+        MarginDistribution,
+    ],
+    ids=["sum", "roc", "rolling", "matrix", "margins"],
+)
+def test_twins_that_share_the_work_come_out_as_each_alone(make: Any, weights: Any) -> None:
+    y_true, proba = np.array([True, False, True, False]), np.array([0.9, 0.2, 0.3, 0.6])
+    if weights is not None and isinstance(make(), MarginDistribution):
+        weights = None
+    first, second, alone, both = make(), make(), make(), make()
+    update_metric_many(second, y_true[:2], proba[:2] > 0.5, proba[:2])
+    update_metric_many(both, y_true[:2], proba[:2] > 0.5, proba[:2])
+    update_twins_many((first, second), y_true, proba > 0.5, proba, weights)
+    update_metric_many(alone, y_true, proba > 0.5, proba, weights)
+    update_metric_many(both, y_true, proba > 0.5, proba, weights)
+    assert repr(first) == repr(alone)
+    assert repr(second) == repr(both)

@@ -81,6 +81,17 @@ def test_batches_and_rows_leave_the_same_bits(rows: list[tuple[float, float]], c
         np.testing.assert_array_equal(array, many.state_dict()[name])
 
 
+@given(rows=weighted)
+@settings(deadline=None, max_examples=100)
+def test_without_weights_all_are_one_to_the_bit(rows: list[tuple[float, float]]) -> None:
+    losses = np.array([loss for loss, _ in rows])
+    plain, weighed = LossHistogram(8), LossHistogram(8)
+    plain.add_many(losses)
+    weighed.add_many(losses, np.ones(losses.size))
+    for name, array in plain.state_dict().items():
+        np.testing.assert_array_equal(array, weighed.state_dict()[name])
+
+
 @given(kept=weighted, gone=weighted, alpha=shares)
 @settings(deadline=None, max_examples=100)
 def test_rows_taken_back_leave_no_trace(

@@ -1,0 +1,73 @@
+"""A kernel from the disk needs no compiler, and a compiler that comes later finds it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNELS = """
+import numpy as np
+from stream_maxloss.kernel_cache import kept
+
+@kept(error_model="numpy")
+def total(values):
+    halves = np.zeros(values.shape[0])
+    result = 0.0
+    for i in range(values.shape[0]):
+        halves[i] = values[i] / 2.0
+        result += halves[i]
+    return result
+
+@kept(error_model="numpy")
+def totals(values):
+    return total(values) + total(values[1:])
+"""
+FIRST = """
+import sys
+import numpy as np
+from kernels import total
+print(total(np.arange(4.0)), "numba.typed.dictobject" in sys.modules)
+"""
+THEN = (
+    FIRST
+    + """
+from kernels import totals
+print(totals(np.arange(4.0)), sum(total.stats.cache_hits.values()), sum(totals.stats.cache_hits.values()))
+"""
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    return tmp_path
+
+
+def run(folder: Path, code: str, **extra: str) -> list[str]:
+    project = Path(__file__).parents[1]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(project)]), **extra}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False, env=variables
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_kernel_from_the_disk_loads_without_the_compiler(folder: Path) -> None:
+    assert run(folder, FIRST) == ["3.0 True"]
+    assert run(folder, FIRST) == ["3.0 False"]
+
+
+def test_a_kernel_that_calls_one_from_the_disk_is_compiled_after_it(folder: Path) -> None:
+    run(folder, FIRST)
+    assert run(folder, THEN) == ["3.0 False", "6.0 1 0"]
+    assert run(folder, THEN) == ["3.0 False", "6.0 1 1"]
+
+
+def test_a_kernel_runs_as_python_where_numba_is_told_not_to_compile(folder: Path) -> None:
+    code = "import numpy as np, kernels; print(kernels.totals(np.arange(4.0)), type(kernels.total).__name__)"
+    assert run(folder, code, NUMBA_DISABLE_JIT="1") == ["6.0 function"]
