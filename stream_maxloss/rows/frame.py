@@ -93,8 +93,9 @@ class Numbers:
 
     def stretches(self, start: int = 0) -> Iterator[Rows]:
         """Yield the rows from `start` on as matrices that fit into a core's cache."""
-        for first, last in stretches(self.num_rows, len(self.columns), start):
-            yield Rows(self.names, self.columns, self.table.rows(first, last), None, self.prefix)
+        names, columns, rows, prefix = self.names, self.columns, self.table.rows, self.prefix
+        for first, last in stretches(self.num_rows, len(columns), start):
+            yield Rows(names, columns, rows(first, last), None, prefix)
 
 
 def is_arrow(frame: Any) -> bool:
@@ -140,8 +141,11 @@ def read_frame(frame: Any, features: Features, learn: bool) -> Iterator[Rows]:
 
 
 def stretches(rows: int, columns: int, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield (first, last + 1) of stretches of about a quarter of a megabyte, at least one."""
-    length = max(256, STRETCH // max(1, columns))
+    """Yield (first, last + 1) of stretches of about a quarter of a megabyte, at least one.
+
+    All begin at a multiple of 64 rows from the start, hence at a cache line of each column if the first one does.
+    """
+    length = max(256, STRETCH // max(1, columns) // 64 * 64)
     for first in range(start, max(rows, start + 1), length):
         yield first, min(first + length, rows)
 
@@ -151,9 +155,15 @@ def find_order(heading: Heading, batch: Any, features: Features, learn: bool) ->
     order = heading.order(features.find)
     if learn and len(order.columns) < len(heading.names):
         new = [place for place, column in enumerate(order.found) if column < 0]
-        add_in_order([NumberColumn(heading.names[j], to_floats(batch.column(j))) for j in new], features)
+        add_in_order([NumberColumn(heading.names[j], beginning(batch.column(j))) for j in new], features)
         order = heading.order(features.find)
     return order
+
+
+def beginning(array: Any) -> NDArray[np.float64]:
+    """Return a column up to its first number, or more of it: that tells the row in which its name arrives."""
+    first = to_floats(array.slice(0, 1))
+    return to_floats(array) if np.isnan(first).any() else first
 
 
 def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
