@@ -93,7 +93,9 @@ class _IpcReader(FileReader):
             self._load()
         if self._batch is None or self._ended:
             return None
-        records = self._batch.slice(self._row, max_rows)
+        records = self._batch
+        if self._row or max_rows < records.num_rows:
+            records = records.slice(self._row, max_rows)
         index, first, path = self._next - 1, self._row, self.path
         self._row += records.num_rows
         return records, lambda row: f"{path}[{index}]@{first + row}"
@@ -143,7 +145,8 @@ class _IpcReader(FileReader):
         if batch is None:
             self._ended, self._batch = True, None
             return
-        self._guarded(lambda: _validate(batch, self._schema.names))
+        batch = batch if self._schema.names == batch.schema.names else batch.select(self._schema.names)
+        self._guarded(lambda: _validate(batch))
         self._batch = conform(batch.replace_schema_metadata(), self._schema, self.path)
         self._next += 1
 
@@ -183,7 +186,8 @@ def _is_file_form(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _validate(batch: pa.RecordBatch, names: Sequence[str]) -> None:
-    for name in names:
-        column = batch.column(name)
-        column.validate(full=not pa.types.is_primitive(column.type))
+def _validate(batch: pa.RecordBatch) -> None:
+    batch.validate()
+    for place, kind in enumerate(batch.schema.types):
+        if not pa.types.is_primitive(kind):
+            batch.column(place).validate(full=True)

@@ -34,7 +34,7 @@ class NumericNames:
             yield from column.numeric_names()
 
 
-@dataclass
+@dataclass(slots=True)
 class Rows:
     """Rows as the kernels take them: a matrix with its columns, or a sparse matrix in CSR form.
 
@@ -154,16 +154,14 @@ def find_order(heading: Heading, batch: Any, features: Features, learn: bool) ->
     """Return which columns of a numeric batch the learner reads, in which order. With `learn`, it knows all names."""
     order = heading.order(features.find)
     if learn and len(order.columns) < len(heading.names):
+        # The first row tells nearly always where a name arrives, and costs next to nothing.
+        first = dense_matrix(batch.slice(0, 1))
+        absent = np.isnan(first).any(axis=0)
         new = [place for place, column in enumerate(order.found) if column < 0]
-        add_in_order([NumberColumn(heading.names[j], beginning(batch.column(j))) for j in new], features)
+        columns = [to_floats(batch.column(j)) if absent[j] else first[:, j] for j in new]
+        add_in_order([NumberColumn(heading.names[j], values) for j, values in zip(new, columns, strict=True)], features)
         order = heading.order(features.find)
     return order
-
-
-def beginning(array: Any) -> NDArray[np.float64]:
-    """Return a column up to its first number, or more of it: that tells the row in which its name arrives."""
-    first = to_floats(array.slice(0, 1))
-    return to_floats(array) if np.isnan(first).any() else first
 
 
 def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
