@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -176,9 +177,16 @@ def _open_memory(path: str) -> Any:
         return pa.PythonFile(open(0, "rb", closefd=False))
     with Path(path).open("rb") as file:
         start = file.read(len(_MAGIC))
-    if start.startswith(b"FEA1"):
-        raise SourceError(f"{path}: Feather must be of version 2, got version 1; write it again with pyarrow")
-    return pa.memory_map(path)
+        if start.startswith(b"FEA1"):
+            raise SourceError(f"{path}: Feather must be of version 2, got version 1; write it again with pyarrow")
+        if not start:
+            return pa.BufferReader(b"")
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    # pyarrow's own mapping asks the system for every page of a batch, even for those that are there: a twentieth of
+    # the time to read a file from memory. From a disk this is as fast.
+    if hasattr(mmap, "MADV_SEQUENTIAL"):
+        memory.madvise(mmap.MADV_SEQUENTIAL)
+    return pa.BufferReader(pa.py_buffer(memory))
 
 
 def _is_file_form(path: str) -> bool:

@@ -156,7 +156,7 @@ def find_order(heading: Heading, batch: Any, features: Features, learn: bool) ->
     if learn and len(order.columns) < len(heading.names):
         # The first row tells nearly always where a name arrives, and costs next to nothing.
         first = dense_matrix(batch.slice(0, 1))
-        absent = np.isnan(first).any(axis=0)
+        absent: NDArray[np.bool_] = np.any(np.isnan(first), axis=0)
         new = [place for place, column in enumerate(order.found) if column < 0]
         columns = [to_floats(batch.column(j)) if absent[j] else first[:, j] for j in new]
         add_in_order([NumberColumn(heading.names[j], values) for j, values in zip(new, columns, strict=True)], features)
