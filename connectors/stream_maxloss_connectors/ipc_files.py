@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,9 @@ class _IpcReader(FileReader):
             self._load()
         if self._batch is None or self._ended:
             return None
-        records = self._batch.slice(self._row, max_rows)
+        records = self._batch
+        if self._row or max_rows < records.num_rows:
+            records = records.slice(self._row, max_rows)
         index, first, path = self._next - 1, self._row, self.path
         self._row += records.num_rows
         return records, lambda row: f"{path}[{index}]@{first + row}"
@@ -143,7 +146,8 @@ class _IpcReader(FileReader):
         if batch is None:
             self._ended, self._batch = True, None
             return
-        self._guarded(lambda: _validate(batch, self._schema.names))
+        batch = batch if self._schema.names == batch.schema.names else batch.select(self._schema.names)
+        self._guarded(lambda: _validate(batch))
         self._batch = conform(batch.replace_schema_metadata(), self._schema, self.path)
         self._next += 1
 
@@ -173,9 +177,16 @@ def _open_memory(path: str) -> Any:
         return pa.PythonFile(open(0, "rb", closefd=False))
     with Path(path).open("rb") as file:
         start = file.read(len(_MAGIC))
-    if start.startswith(b"FEA1"):
-        raise SourceError(f"{path}: Feather must be of version 2, got version 1; write it again with pyarrow")
-    return pa.memory_map(path)
+        if start.startswith(b"FEA1"):
+            raise SourceError(f"{path}: Feather must be of version 2, got version 1; write it again with pyarrow")
+        if not start:
+            return pa.BufferReader(b"")
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    # pyarrow's own mapping asks the system for every page of a batch, even for those that are there: a twentieth of
+    # the time to read a file from memory. From a disk this is as fast.
+    if hasattr(mmap, "MADV_SEQUENTIAL"):
+        memory.madvise(mmap.MADV_SEQUENTIAL)
+    return pa.BufferReader(pa.py_buffer(memory))
 
 
 def _is_file_form(path: str) -> bool:
@@ -183,7 +194,8 @@ def _is_file_form(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _validate(batch: pa.RecordBatch, names: Sequence[str]) -> None:
-    for name in names:
-        column = batch.column(name)
-        column.validate(full=not pa.types.is_primitive(column.type))
+def _validate(batch: pa.RecordBatch) -> None:
+    batch.validate()
+    for place, kind in enumerate(batch.schema.types):
+        if not pa.types.is_primitive(kind):
+            batch.column(place).validate(full=True)

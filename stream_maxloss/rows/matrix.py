@@ -15,8 +15,6 @@ from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers, 
 
 __all__ = ["NumberTable", "numbers_at", "turn"]
 
-# Rows that are turned at once: their piece of the matrix stays in the cache while it fills.
-TILE = 256
 # Rows whose values of one column fill a cache line.
 LINE = 8
 # Columns that are asked for ahead of those being turned.
@@ -61,11 +59,15 @@ def turn(addresses: NDArray[np.int64], first: int, last: int, goal: int, stride:
 
 
 @kept()
-def gather(addresses: NDArray[np.int64], first: int, last: int, matrix: NDArray[np.float64]) -> None:
-    """Write rows first..last of the columns at these addresses into a matrix."""
-    stride = 8 * matrix.shape[1]
-    for low in range(first, last, TILE):
-        turn(addresses, low, min(low + TILE, last), matrix.ctypes.data + (low - first) * stride, stride)
+def gather(addresses: NDArray[np.int64], first: int, last: int) -> NDArray[np.float64]:
+    """Return rows first..last of the columns at these addresses as a new matrix.
+
+    Its memory begins at a multiple of 32 bytes. That of numpy begins at one of 16, so that every other vector that is
+    stored would lie across two cache lines: half as slow again.
+    """
+    matrix = np.empty((last - first, addresses.shape[0]))
+    turn(addresses, first, last, matrix.ctypes.data, 8 * matrix.shape[1])
+    return matrix
 
 
 @kept()
@@ -129,8 +131,6 @@ class NumberTable:
                 self.addresses[k] = values.ctypes.data
 
     def rows(self, first: int, last: int) -> NDArray[np.float64]:
-        """Return a new matrix of some rows."""
-        matrix = np.empty((last - first, len(self.addresses)))
-        if matrix.size:
-            gather(self.addresses, first, last, matrix)
+        """Return a new matrix of some rows: so few that it stays in the cache while it fills."""
+        matrix: NDArray[np.float64] = gather(self.addresses, first, last)
         return matrix

@@ -95,6 +95,15 @@ def test_rows_of_mapped_memory_outlive_the_source(tmp_path: Path) -> None:
     assert pa.total_allocated_bytes() - before < 240  # nothing of the 30 float64 was copied
 
 
+def test_an_empty_file_behind_another_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.arrow").write_bytes(encode("arrow"))
+    (tmp_path / "b.arrow").touch()
+    with open_source([str(tmp_path / "a.arrow"), str(tmp_path / "b.arrow")]) as source:
+        source.open()
+        with pytest.raises(SourceError, match=r"b\.arrow\[0\]: batch must be whole Arrow IPC"):
+            take(source, 101, 100)
+
+
 @pytest.mark.parametrize("kind", ["arrow", "arrows"])
 def test_a_file_cut_at_any_byte_gives_whole_batches_or_one_line(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"day.{kind}"

@@ -79,6 +79,23 @@ def test_stretches_cover_every_row_once(rows: int) -> None:
     assert spans
 
 
+@pytest.mark.parametrize("columns", [0, 1, 20, 33, 300])
+def test_stretches_begin_at_a_cache_line_of_every_column(columns: int) -> None:
+    assert {first % 64 for first, _ in stretches(100_000, columns)} == {0}
+    assert {first % 64 for first, _ in stretches(100_000, columns, start=5)} == {5}
+
+
+def test_a_name_that_arrives_behind_the_first_stretch_still_gets_its_column() -> None:
+    late = np.full(40_000, np.nan)
+    late[39_999] = 1.0
+    features = FeatureMap()
+    for _ in read_frame(
+        pa.table({"late": late, "never": np.full(40_000, np.nan), "b": np.ones(40_000)}), features, True
+    ):
+        pass
+    assert features.names == ["b", "late"]
+
+
 def test_the_callers_data_is_never_written_to() -> None:
     frame = pd.DataFrame({"a": [1.0, np.nan]})
     rows = one(frame, FeatureMap())

@@ -43,3 +43,13 @@ def test_a_slice_whose_count_of_nulls_is_not_known_is_read_right(first) -> None:
     batch = pa.record_batch({"a": [1.0, None, 3.0, 4.0], "b": [5.0, 6.0, 7.0, 8.0]}).slice(first)
     whole = np.array([[1.0, 5.0], [np.nan, 6.0], [3.0, 7.0], [4.0, 8.0]])
     np.testing.assert_array_equal(dense_matrix(batch), whole[first:])
+
+
+def test_a_matrix_begins_where_a_vector_of_four_does() -> None:
+    table = table_of([pa.array(np.arange(300.0))] * 5)
+    assert {table.rows(0, length).ctypes.data % 32 for length in range(1, 300)} == {0}
+
+
+def test_no_columns_make_rows_without_values() -> None:
+    table = NumberTable(pa.record_batch({"a": [1.0, 2.0]}), np.array([True]), np.array([], dtype=np.int64))
+    assert table.rows(0, 2).shape == (2, 0)

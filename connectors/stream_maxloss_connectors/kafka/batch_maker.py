@@ -144,7 +144,10 @@ def _select(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 
 def _until_tombstone(values: list[bytes | None]) -> list[bytes]:
-    return cast("list[bytes]", values[: values.index(None)] if None in values else values)
+    # To look for None would compare it with every message; nearly always none is even empty.
+    if not all(values) and None in values:
+        values = values[: values.index(None)]
+    return cast("list[bytes]", values)
 
 
 def _address(lane: Lane, offsets: Sequence[int], message_of: Callable[[int], int], row: int) -> str:

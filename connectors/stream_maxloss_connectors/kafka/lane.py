@@ -76,13 +76,16 @@ class Lane:
                 f"{self.address(offsets[0])}: offsets must increase within a partition, got {offsets[0]} to "
                 f"{offsets[-1]} where {self.fetched} or more was due; the broker or the client is at fault"
             )
-        wanted = len(offsets) if offsets[-1] < self.end else bisect_left(offsets, self.end)
-        self.offsets += offsets[:wanted]
-        self.values += values[:wanted]
-        self.headers += headers[:wanted]
-        self.fetched = offsets[wanted - 1] + 1 if wanted else self.fetched
+        beyond = offsets[-1] >= self.end
+        if beyond:
+            wanted = bisect_left(offsets, self.end)
+            offsets, values, headers = offsets[:wanted], values[:wanted], headers[:wanted]
+        self.offsets += offsets
+        self.values += values
+        self.headers += headers
+        self.fetched = offsets[-1] + 1 if offsets else self.fetched
         self.at_end = False
-        if wanted < len(offsets):
+        if beyond:
             self.reached(int(self.end))
 
     def reached(self, offset: int) -> None:

@@ -60,7 +60,7 @@ class JsonDecoder(Decoder):
 
     def decode(self, payloads: Sequence[bytes], max_rows: int) -> Decoded:
         """Decode up to `max_rows` messages."""
-        payloads = payloads[:max_rows]
+        payloads = payloads if len(payloads) <= max_rows else payloads[:max_rows]
         self.infer(payloads)
         typed = self._read_typed(payloads)
         if typed is not None:

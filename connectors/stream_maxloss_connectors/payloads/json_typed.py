@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import starmap
 from operator import attrgetter
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,11 @@ __all__ = ["TypedObjects"]
 
 # What a field that is no column may hold; an object or a list could hide a key given twice.
 _PASSED_OVER = float | bool | str | None
+
+_COLON = ord(":")
+
+# Messages read at once: what is made of them on the way stays in the cache.
+_PIECE = 1000
 
 
 class TypedObjects:
@@ -49,7 +55,13 @@ class TypedObjects:
         fields = [(f"field_{i}", kinds.get(key, _PASSED_OVER), msgspec.field(name=key)) for i, key in enumerate(keys)]
         row = msgspec.defstruct("Row", fields, gc=False, forbid_unknown_fields=True)
         self._decode = msgspec.json.Decoder(row).decode
-        self._values = attrgetter(*(f"field_{list(keys).index(name)}" for name in schema.names))
+        self._pack = Struct(f"{len(schema)}d").pack
+        # All fields at once cost half of what they cost one by one.
+        self._values: Any = msgspec.structs.astuple
+        self._each: Any = starmap
+        if list(keys) != schema.names:
+            self._values = attrgetter(*(f"field_{list(keys).index(name)}" for name in schema.names))
+            self._each = map if len(schema) == 1 else starmap
 
     @classmethod
     def of(cls, example: bytes, schema: pa.Schema) -> TypedObjects | None:
@@ -66,17 +78,19 @@ class TypedObjects:
 
     def read(self, payloads: Sequence[bytes]) -> pa.RecordBatch | None:
         """Return the messages as rows, None if one of them is not like the example."""
-        # A key given twice would be passed over in silence; each key has a colon.
-        if b"".join(payloads).count(b":") != len(payloads) * self._keys:
-            return None
-        try:
-            rows = list(map(self._decode, payloads))
-        except ValueError:  # msgspec's errors are such, and those of text that is no text
-            return None
-        width = len(self.schema)
-        found: Any = map(self._values, rows)
-        values = np.fromiter(found if width == 1 else chain.from_iterable(found), np.float64, width * len(rows))
-        columns = np.ascontiguousarray(values.reshape(-1, width).T)
+        pieces = []
+        for first in range(0, len(payloads), _PIECE):
+            piece = payloads[first : first + _PIECE]
+            # A key given twice would be passed over in silence; each key has a colon. numpy counts bytes as frequent
+            # as these four times as fast as Python does.
+            text = np.frombuffer(b"".join(piece), np.uint8)
+            if np.count_nonzero(text == _COLON) != len(piece) * self._keys:
+                return None
+            try:
+                pieces.append(b"".join(self._each(self._pack, map(self._values, map(self._decode, piece)))))
+            except ValueError:  # msgspec's errors are such, and those of text that is no text
+                return None
+        columns = np.ascontiguousarray(np.frombuffer(b"".join(pieces)).reshape(-1, len(self.schema)).T)
         arrays = [
             pa.array(column == 1.0 if pa.types.is_boolean(field.type) else column)
             for field, column in zip(self.schema, columns, strict=True)

@@ -52,6 +52,13 @@ def test_addresses_skip_what_made_no_row():
     assert (lane.offset, batches.bad_records.count, batches.bad_records.seen) == (16, 2, 4)
 
 
+def test_a_message_without_bytes_is_bad_and_one_without_a_value_is_passed():
+    lane = lane_of(0, b'{"i":1}', b"", b'{"i":2}', None, b'{"i":3}')
+    batches = maker("skip")
+    assert taken(batches, [lane], 10) == [("0", ["t[0]@0", "t[0]@2"]), ("0", ["t[0]@4"])]
+    assert batches.bad_records.count == 1
+
+
 def test_failing_policy_gives_the_rows_before_the_bad_record_first():
     lane = lane_of(0, b'{"i":1}', b"bad", b'{"i":2}')
     batches = maker()

@@ -88,6 +88,36 @@ def test_what_is_not_like_the_example_is_left_to_the_general_parser(payload: byt
 
 
 @pytest.mark.parametrize(
+    "names", [["a"], ["b"], ["b", "a"], ["a", "b"], ["a", "b", "c"], ["c", "b", "a"]], ids="-".join
+)
+def test_columns_come_in_the_order_of_the_schema(names: list[str]) -> None:
+    schema = pa.schema([(name, pa.bool_() if name == "c" else pa.float64()) for name in names])
+    payloads = [b'{"a":1,"b":2.5,"c":true}', b'{"c":false,"b":4,"a":-3e2}']
+    found = TypedObjects.of(payloads[0], schema)
+    assert found is not None
+    whole = {"a": [1.0, -300.0], "b": [2.5, 4.0], "c": [True, False]}
+    assert found.read(payloads).to_pydict() == {name: whole[name] for name in names}
+
+
+@pytest.mark.parametrize("messages", [0, 1, 999, 1000, 1001, 2500])
+def test_any_number_of_messages_is_read_in_order(messages: int) -> None:
+    found = TypedObjects.of(b'{"a":0}', pa.schema([("a", pa.float64())]))
+    assert found is not None
+    payloads = [b'{"a":%d}' % i for i in range(messages)]
+    assert found.read(payloads)["a"].to_pylist() == list(range(messages))
+
+
+@pytest.mark.parametrize("place", [0, 1000, 2499])
+@pytest.mark.parametrize("damaged", [b'{"a":1,"a":2}', b"{", b"", b'{"a":"1"}'])
+def test_one_message_that_is_not_like_the_example_is_found_among_thousands(place: int, damaged: bytes) -> None:
+    found = TypedObjects.of(b'{"a":0}', pa.schema([("a", pa.float64())]))
+    assert found is not None
+    payloads = [b'{"a":1}'] * 2500
+    payloads[place] = damaged
+    assert found.read(payloads) is None
+
+
+@pytest.mark.parametrize(
     "schema",
     [
         pa.schema([("a", pa.string())]),
