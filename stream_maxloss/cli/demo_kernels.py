@@ -31,7 +31,7 @@ def split_labels(records: pa.RecordBatch) -> tuple[pa.RecordBatch, NDArray[np.bo
     return features, np.asarray(records.column("attack").to_numpy() == 1)
 
 
-def compile_learning(name: str) -> None:
+def compile_for(name: str) -> None:
     """Let one of the learners learn a few rows, which compiles what it needs and keeps it on disk."""
     features, labels = split_labels(make_connections(ROWS).combine_chunks().to_batches()[0])
     # As they come from the file: whole numbers are read as float64, too.
@@ -39,23 +39,17 @@ def compile_learning(name: str) -> None:
     Engine(make_models()[name]).learn(pa.RecordBatch.from_arrays(floats, features.schema.names), labels)
 
 
-def compile_replays() -> None:
-    """Compile the replays; the kernel that learns focused comes to them last, and then finds them on disk."""
-    make_models()["focused"]["FocusedClassifier"].replay(1)
-
-
 def compile_kernels() -> None:
-    """Compile for both learners: the replays, which are half of it, in a process of their own."""
+    """Compile for both learners, one here and one in a process of its own."""
     command = [sys.executable, "-m", "stream_maxloss.cli.demo_kernels"]
     nowhere = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere) as other:
         try:
-            compile_learning("bare")
-            compile_learning("focused")
+            compile_for("bare")
             other.wait()  # Should it fail, the kernels are compiled when they are called.
         finally:
             other.kill()
 
 
 if __name__ == "__main__":
-    compile_replays()
+    compile_for("focused")
