@@ -45,10 +45,10 @@ format: $(VENV)/.dev ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/benchmarks.md (13 minutes on 2 idle cores)
+bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/benchmarks.md (under 15 minutes on 2 idle cores)
 	$(BIN)/python -m benchmarks
 
-bench-quick: $(VENV)/.bench ## A short form of the benchmarks (under 2 minutes; once more to compile kernels)
+bench-quick: $(VENV)/.bench ## A short form of the benchmarks (under 2 minutes once kernels are compiled)
 	$(BIN)/python -m benchmarks --quick
 
 kafka: $(VENV)/.dev ## Run a local Kafka broker to play with, until Ctrl-C (needs Java 17 and Maven)
