@@ -11,6 +11,9 @@ from numba.core.runtime import rtsys
 
 __all__ = ["KernelCache", "kept"]
 
+# These are numba's own affair: where a version has them no more, its way to load does.
+CAN_LOAD_ALONE = all(hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors"))
+
 
 class KernelCache(FunctionCache):
     """numba's cache, which looks on disk before it gets the compiler ready rather than after.
@@ -22,6 +25,8 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, or None."""
+        if not CAN_LOAD_ALONE:
+            return super().load_overload(sig, target_context)
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)

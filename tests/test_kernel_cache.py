@@ -71,3 +71,10 @@ def test_a_kernel_that_calls_one_from_the_disk_is_compiled_after_it(folder: Path
 def test_a_kernel_runs_as_python_where_numba_is_told_not_to_compile(folder: Path) -> None:
     code = "import numpy as np, kernels; print(kernels.totals(np.arange(4.0)), type(kernels.total).__name__)"
     assert run(folder, code, NUMBA_DISABLE_JIT="1") == ["6.0 function"]
+
+
+def test_a_kernel_loads_numbas_way_where_numba_has_changed(folder: Path) -> None:
+    run(folder, FIRST)
+    changed = "from stream_maxloss import kernel_cache; kernel_cache.CAN_LOAD_ALONE = False\n"
+    assert run(folder, changed + THEN.replace("total.stats", "totals.stats")) == ["3.0 True", "6.0 0 0"]
+    assert run(folder, changed + THEN) == ["3.0 True", "6.0 1 1"]

@@ -24,9 +24,9 @@ from stream_maxloss_connectors.text_blocks import TextBlock, TextBlocks
 
 __all__ = ["TextFormat"]
 
-# Blocks that are decoded ahead, for each thread: one at work and one that waits, so that no thread has to while the
-# rows of several blocks are learned at once.
-AHEAD = 2
+# Blocks that are decoded ahead, for each thread: one at work and two that wait, so that no thread has to while the rows
+# of several blocks are learned at once.
+AHEAD = 3
 
 
 class TextFormat(FileFormat):

@@ -76,6 +76,13 @@ def widen_spread(spread: Floats, target: float) -> None:
     spread[SQUARES] += deviation * (target - spread[MEAN])
 
 
+@inner
+def keep_copy(copies: Floats, place: int, memory: Floats) -> None:
+    """Keep the learner as it is; number by number, since to assign a row would compile an error's text for 3 s."""
+    for k in range(memory.shape[0]):
+        copies[place, k] = memory[k]
+
+
 @compiled
 def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: float) -> float:
     """Give the loss in [0, 1] that the game sees on a row with this score."""
@@ -126,7 +133,7 @@ def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays
     if game.plan[COUNT] > 0.0:
         place = snapshot_place(game.plan, game.plan_generator)
         if place >= 0:
-            game.copies[place, :] = memory
+            keep_copy(game.copies, place, memory)
     score = current_score(h, v, u, window, slot)
     if not math.isfinite(score):
         return False
@@ -221,7 +228,7 @@ def replay_plain(
         if schedule[COUNT] > 0.0:
             place = snapshot_place(schedule, schedule_generator)
             if place >= 0:
-                copies[place, :] = memory
+                keep_copy(copies, place, memory)
         norm = 0.0
         if dense:
             total = dot_dense(v, matrix, slot, length)
