@@ -66,7 +66,7 @@ def run_demo(rows: int, directory: Path) -> None:
     path = prepare(directory)
     contest = Contest(make_models())
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
-    messages.say("the first run compiles kernels, which takes about a minute; later runs start at once")
+    messages.say("the first run compiles kernels, which takes about twenty seconds; later runs start at once")
     compile_kernels()
     writer = FileWriter(make_connections(rows), path)
     source = open_source(path, follow=True)

@@ -232,6 +232,8 @@ class Gate:
     def settle_many(self, labels: Any) -> Integers:
         """Give the slots of several rows in order, -1 for those that do not enter."""
         slots = np.empty(len(labels), dtype=np.int64)
+        if self.counts[KIND] == ALL:
+            return self._take_in_turn(len(labels))
         if not self.by_label:
             _settle(self.counts, self.rate, self.generator, self.table, self.following, slots, slots)
             return slots
@@ -240,6 +242,14 @@ class Gate:
             code = np.array([self._code(label)], dtype=np.int64)
             _settle(self.counts, self.rate, self.generator, self.table, self.following, code, slots[k : k + 1])
         return slots
+
+    def _take_in_turn(self, rows: int) -> Integers:
+        counts = self.counts
+        first, capacity = int(counts[ADMITTED]), int(counts[CAPACITY])
+        counts[SEEN] += rows
+        counts[ADMITTED] += rows
+        counts[HELD] = min(max(int(counts[HELD]), first + rows), capacity)
+        return np.arange(first, first + rows, dtype=np.int64) % capacity
 
     def _code(self, label: Hashable) -> int:
         if isinstance(label, np.generic):

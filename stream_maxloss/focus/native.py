@@ -211,11 +211,11 @@ class NativeReplay:
         model, game = self.model, self.game
         model._make_room()
         slots, scores = self._settle(targets), np.empty(len(rows))
-        absent = int(np.isnan(rows.values).sum())
-        entries = int(np.count_nonzero(rows.values)) - absent
-        self.window.reserve(len(model.features), len(rows), entries, game.size)
+        if not self.window.has_room(len(model.features)):
+            entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
+            self.window.reserve(len(model.features), len(rows), entries, game.size)
         arrivals = game.gate.seen - len(rows)
-        if absent == 0 and is_steady_case(model.memory, game, self.window.arrays, rows):
+        if is_steady_case(model.memory, game, self.window.arrays, rows):
             single = steady_arrays(self._arrays(), self.window.arrays)
             shown = rows.values if shown is None else shown
             row, status = learn_steady(

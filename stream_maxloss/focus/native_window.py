@@ -157,6 +157,10 @@ class NativeWindow:
         """Bytes held."""
         return sum(array.nbytes for array in self.arrays)
 
+    def has_room(self, width: int) -> bool:
+        """Whether any rows of so many columns fit in: short ones that the matrix has columns for."""
+        return max(width, 1) <= min(ALWAYS_DENSE, self.arrays.matrix.shape[1])
+
     def reserve(self, width: int, rows: int, entries: int, size: int) -> None:
         """Make room for rows to come.
 
@@ -170,10 +174,10 @@ class NativeWindow:
             Number of rows held now.
 
         """
+        if self.has_room(width):
+            return
         # Columns 0 would look like packed entries.
         width = max(width, 1)
-        if width <= ALWAYS_DENSE and width <= self.arrays.matrix.shape[1]:
-            return
         self._seen += rows, entries
         if not self.sparse and width > ALWAYS_DENSE and 3 * self._seen[1] < width * self._seen[0]:
             self._pack(size)

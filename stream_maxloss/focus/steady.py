@@ -52,12 +52,13 @@ from stream_maxloss.linear.rules import logistic, margin_of, step_size
 from stream_maxloss.linear.scoring import OVERFLOW, clean, dot_dense, fault
 from stream_maxloss.random import next_below, next_uniform
 from stream_maxloss.rows import Rows
+from stream_maxloss.rows.vectors import prefetch
 
 __all__ = ["is_steady_case", "learn_steady", "steady_arrays"]
 
 
 def is_steady_case(memory: Floats, game: Game, window: WindowArrays, rows: Rows) -> bool:
-    """Tell whether `learn_steady` may learn these rows, if none of their values is absent."""
+    """Tell whether `learn_steady` may learn these rows: if nothing asks for more and none of their values is absent."""
     return bool(
         rows.indptr is None
         and rows.prefix
@@ -67,7 +68,14 @@ def is_steady_case(memory: Floats, game: Game, window: WindowArrays, rows: Rows)
         and not game.slack.active
         and game.schedule.plan[COUNT] == 0.0
         and game.player.is_plain
+        and is_whole(rows.values)
     )
+
+
+def is_whole(values: Floats) -> bool:
+    """Tell whether no value is absent; a finite sum tells it in one pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(values.sum()) or not bool(np.isnan(values).any())
 
 
 def steady_arrays(game: GameArrays, window: WindowArrays) -> tuple[NDArray[Any], ...]:
@@ -113,6 +121,8 @@ def replay_steady(
     lengths: NDArray[np.int32],
     targets: Floats,
     weights: Floats,
+    drawn: NDArray[np.int64],
+    points: Floats,
 ) -> bool:
     """Play the rounds that follow an arrival, as `rounds.replay_plain`; give False if the learner has diverged."""
     rule, scale, has_intercept, limit = h[RULE], h[SCALE], h[INTERCEPT], margin_of(h)
@@ -121,13 +131,24 @@ def replay_steady(
     gamma, size, root = game[GAMMA], game[SIZE], starts[-1] - 1
     even, rest, slots = gamma / size, 1.0 - gamma, np.int64(size)
     eta = game[ETA] if game[ETA] > 0.0 else 0.5 / size
+    # First what does not depend on the weights: the slots of even draws, and for the others -1 and a point in [0, 1). The
+    # rows known by that are asked for: they lie in the third-level cache, or beyond if others share it.
+    stride = 8 * matrix.shape[1]
+    for k in range(rounds):
+        if next_uniform(generator) >= gamma:
+            drawn[k], points[k] = -1, next_uniform(generator)
+            continue
+        drawn[k] = next_below(generator, slots)
+        first = matrix.ctypes.data + drawn[k] * stride
+        for line in range(first, first + stride, 64):
+            prefetch(line)
+        prefetch(targets.ctypes.data + 8 * drawn[k])
+        prefetch(nodes.ctypes.data + 8 * drawn[k])
     finite = True
-    for _ in range(rounds):
-        total = nodes[root]
-        if next_uniform(generator) < gamma:
-            slot = next_below(generator, slots)
-        else:
-            slot = tree_find(nodes, starts, next_uniform(generator) * total)
+    for k in range(rounds):
+        total, slot = nodes[root], drawn[k]
+        if slot < 0:
+            slot = tree_find(nodes, starts, points[k] * total)
         length = np.int64(lengths[slot])
         score = scale * (dot_dense(v, matrix, slot, length) + intercept)
         if not math.isfinite(score):
@@ -190,6 +211,8 @@ def learn_steady(
     """
     h, _, v, _ = split(memory)
     width, rounds, kind, limit = matrix.shape[1], int(setup[REPLAYS]), setup[LOSS], margin_of(h)
+    drawn, points = np.empty(rounds, dtype=np.int64), np.empty(rounds)
+    is_shown = matrix.ctypes.data == shown.ctypes.data
     for i in range(targets.shape[0]):
         target, weight, slot = targets[i], weights[i], slots[i]
         shown_score = h[SCALE] * (dot_dense(v, shown, i, width) + h[V_INTERCEPT])
@@ -197,7 +220,7 @@ def learn_steady(
             status = clean(shown[i], width)
             return i, status if status != 0 else fault(OVERFLOW, 0)
         scores[i] = shown_score
-        score = h[SCALE] * (dot_dense(v, matrix, i, width) + h[V_INTERCEPT])
+        score = shown_score if is_shown else h[SCALE] * (dot_dense(v, matrix, i, width) + h[V_INTERCEPT])
         if not math.isfinite(score):
             status = clean(matrix[i], width)
             return i, status if status != 0 else fault(OVERFLOW, 0)
@@ -242,6 +265,8 @@ def learn_steady(
                 lengths,
                 kept_targets,
                 kept_weights,
+                drawn,
+                points,
             )
             if not finite:
                 return i, fault(OVERFLOW, 0)
