@@ -131,8 +131,8 @@ def replay_steady(
     gamma, size, root = game[GAMMA], game[SIZE], starts[-1] - 1
     even, rest, slots = gamma / size, 1.0 - gamma, np.int64(size)
     eta = game[ETA] if game[ETA] > 0.0 else 0.5 / size
-    # First what does not depend on the weights: the slots of even draws, and for the others -1 and a point in [0, 1). The
-    # rows known by that are asked for: they lie in the third-level cache, or beyond if others share it.
+    # First what does not depend on the weights: the slots of even draws, and for the others -1 and a point in [0, 1).
+    # The rows known by that are asked for: they lie in the third-level cache, or beyond if others share it.
     stride = 8 * matrix.shape[1]
     for k in range(rounds):
         if next_uniform(generator) >= gamma:
