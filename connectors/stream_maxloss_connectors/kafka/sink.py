@@ -71,6 +71,7 @@ class KafkaSink(Sink):
         self._errors = ClientErrors(self._settings)
         self._producer: Any = None
         self._written = 0
+        self._unanswered = 0
         self._refused: list[str] = []
 
     @classmethod
@@ -95,6 +96,7 @@ class KafkaSink(Sink):
         topic_metadata(producer, self._settings["bootstrap.servers"], self.topic, self.connect_timeout, self._errors)
         self._producer = producer
         self._written = int((position or {}).get("written", 0))
+        self._unanswered = 0
         self._refused = []
 
     def write(self, records: pa.RecordBatch) -> None:
@@ -127,13 +129,12 @@ class KafkaSink(Sink):
 
         """
         if self._producer is not None:
-            waiting = self._producer.flush(self.flush_timeout)
+            # What it returns counts events of the client, too, such as a lost connection that nobody has asked about.
+            self._producer.flush(self.flush_timeout)
             self._raise_refused()
-            if waiting:
-                reason = self._errors.last or "no answer"
-                raise SourceError(
-                    f"{self.topic}: {waiting} rows were not confirmed within {self.flush_timeout:g} s ({reason})"
-                )
+            if self._unanswered:
+                rows, seconds, reason = self._unanswered, self.flush_timeout, self._errors.last or "no answer"
+                raise SourceError(f"{self.topic}: {rows} rows were not confirmed within {seconds:g} s ({reason})")
         return {"written": self._written}
 
     def close(self) -> None:
@@ -151,6 +152,7 @@ class KafkaSink(Sink):
         while True:
             try:
                 self._producer.produce(self.topic, value, key, on_delivery=self._confirm)
+                self._unanswered += 1
                 return
             except BufferError:
                 # The local queue is full: wait for confirmations, and stop waiting if they turn out to be refusals.
@@ -158,6 +160,7 @@ class KafkaSink(Sink):
                 self._raise_refused()
 
     def _confirm(self, error: Any, _: Any) -> None:
+        self._unanswered -= 1
         if error is not None:
             self._refused.append(error.str())
 

@@ -87,6 +87,27 @@ def test_rows_that_nobody_confirms_are_an_error(mock_kafka):
     sink.close()
 
 
+def test_events_of_the_client_are_not_taken_for_rows(mock_kafka):
+    class Busy:
+        """A producer that has an event to tell besides the rows."""
+
+        def __init__(self, producer):
+            self.producer = producer
+
+        def __getattr__(self, name):
+            return getattr(self.producer, name)
+
+        def flush(self, timeout):
+            return self.producer.flush(timeout) + 1
+
+    mock_kafka.create_topic("t")
+    with KafkaSink(mock_kafka.bootstrap, "t") as sink:
+        sink.open()
+        sink._producer = Busy(sink._producer)
+        sink.write(pa.record_batch({"i": [0, 1]}))
+        assert sink.flush() == {"written": 2}
+
+
 def test_closing_without_opening_and_twice_is_allowed(mock_kafka):
     sink = KafkaSink(mock_kafka.bootstrap, "t")
     sink.close()
