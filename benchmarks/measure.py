@@ -116,7 +116,7 @@ def measure_point(case: str, point: Point, effort: Effort) -> dict[str, Any]:
     missing: dict[str, str] = {}
     costs: dict[str, list[float]] = {}
     idle: dict[str, float] = {}
-    repeats = min(effort.repeats, point.repeats or effort.repeats)
+    repeats = effort.repeats if point.repeats is None else point.repeats
     try:
         for system in point.systems:
             workers[system] = Worker(case, system, point, effort.seconds)

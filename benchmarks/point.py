@@ -34,7 +34,8 @@ class Point:
     at_once
         How many systems may run beside each other; for facts that do not depend on it.
     repeats
-        How often each system is timed, if less often than usual, for work that takes long.
+        How often each system is timed, if not as often as usual: less for work that takes long, more for a figure that
+        has no peer to share the machine's mood with.
 
     """
 

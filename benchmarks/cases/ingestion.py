@@ -43,7 +43,7 @@ PEERS = {
 # Rows read at once: what pyarrow's Parquet reader takes where nothing is said.
 READ_ROWS = 65_536
 TEXT_ROWS, BINARY_ROWS = 100_000, 1_000_000
-REPEATS = 7
+TEXT_REPEATS, BINARY_REPEATS = 7, 15
 LIMITED = (".csv", ".parquet", ".arrow", ".arrows")
 VW_TARGETS = {".csv": 1.5, ".arrow": 5.0}
 
@@ -56,10 +56,11 @@ def points(quick: bool) -> list[Point]:
 
 def make_point(ending: str, quick: bool) -> Point:
     """Return the point of a format: enough rows that opening a file does not count."""
-    rows = BINARY_ROWS if ending in (".parquet", ".arrow", ".arrows") else TEXT_ROWS
-    rows = rows // 6 if quick else rows
+    is_binary = ending in (".parquet", ".arrow", ".arrows")
+    rows = (BINARY_ROWS if is_binary else TEXT_ROWS) // (6 if quick else 1)
+    repeats = None if quick else BINARY_REPEATS if is_binary else TEXT_REPEATS
     name, label = ending.removeprefix("."), f"{LABELS[ending]}, {rows:,} rows"
-    return Point(name, label, (OURS, *PEERS[ending]), {"ending": ending, "rows": rows}, repeats=REPEATS)
+    return Point(name, label, (OURS, *PEERS[ending]), {"ending": ending, "rows": rows}, repeats=repeats)
 
 
 def surroundings(quick: bool) -> AbstractContextManager[Any]:

@@ -16,7 +16,9 @@ TITLE = "Focused replay"
 INCLUDED = (
     "`FocusedClassifier(HingeOGD(), window=10_000, replays=14).learn_many` on Arrow batches of 20 features with a full "
     "window, by the number of replays; learning the 14 times rarer arrivals, and turning them into rows, is included. "
-    "`bare` is `HingeOGD().learn_many` by the number of rows. The wrapper's own cost is what a replay takes around a "
+    "`bare` is `HingeOGD().learn_many` by the number of rows. A rate has no peer that meets the same noise, and the "
+    "target is asked of an idle core: it is held against the quickest of many short repeats, and the median stands "
+    "beside it. The wrapper's own cost is what a replay takes around a "
     "model that does nothing, less that model's two calls. Memory is a window of a million rows of 20 float64."
 )
 AXIS = None
@@ -24,12 +26,20 @@ FEATURES = 20
 WINDOW = 10_000
 REPLAYS = 14
 MILLION = 1_000_000
+REPEATS_OF_RATE = 40
 
 
 def points(quick: bool) -> list[Point]:
     """Return the rate, the overhead and the memory."""
     return [
-        Point("rate", "replays over HingeOGD", (OURS, "bare"), {}, unit="replay (bare: row)"),
+        Point(
+            "rate",
+            "replays over HingeOGD",
+            (OURS, "bare"),
+            {},
+            unit="replay (bare: row)",
+            repeats=None if quick else REPEATS_OF_RATE,
+        ),
         Point("wrapper", "the wrapper around a foreign model", (OURS,), {}, kind="fact"),
         Point(
             "memory", "a window of a million rows", (OURS,), {"rows": MILLION // 10 if quick else MILLION}, kind="fact"
@@ -138,15 +148,22 @@ def observe_memory(rows: int) -> dict[str, Any]:
     }
 
 
+def a_second(cost: float) -> float:
+    """Return how many millions a second, from the seconds of one."""
+    return 1e-6 / cost
+
+
 def conclude(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rate against its target, the wrapper's cost and the memory."""
     claims = []
     costs = measured.get("rate", {}).get("seconds_per_unit", {})
     if OURS in costs and "bare" in costs:
-        rate, bare = 1e-6 / costs[OURS]["median"], 1e-6 / costs["bare"]["median"]
-        target = min(5.0, bare / 4.0)
-        claims.append(claim("rate", "replays over HingeOGD", rate, suffix=" M/s", target=target))
-        claims.append(claim("rate", "rows of the bare learner", bare, suffix=" M/s"))
+        target = min(5.0, a_second(costs["bare"]["least"]) / 4.0)
+        quickest, usual = a_second(costs[OURS]["least"]), a_second(costs[OURS]["median"])
+        claims.append(claim("rate", "replays over HingeOGD, quickest repeat", quickest, suffix=" M/s", target=target))
+        claims.append(claim("rate", "replays over HingeOGD, median", usual, suffix=" M/s"))
+        bare = a_second(costs["bare"]["median"])
+        claims.append(claim("rate", "rows of the bare learner, median", bare, suffix=" M/s"))
     wrapper = measured.get("wrapper", {}).get("facts", {}).get(OURS, {})
     if "seconds of the wrapper" in wrapper:
         own = 1e6 * wrapper["seconds of the wrapper"]
