@@ -25,12 +25,12 @@ TOPIC = "benchmark-rows"
 FIELDS = 8
 SERVERS = "STREAM_MAXLOSS_BENCH_KAFKA"
 REASON = "STREAM_MAXLOSS_BENCH_NO_KAFKA"
-BATCH, AT_ONCE, REPEATS = 16_384, 500, 7
+BATCH, AT_ONCE, REPEATS = 16_384, 500, 9
 
 
 def points(quick: bool) -> list[Point]:
     """Return the one point."""
-    rows = 20_000 if quick else 600_000
+    rows = 20_000 if quick else 1_000_000
     label = f"JSON of {FIELDS} fields, {rows:,} messages"
     return [Point("json", label, (OURS, BARE), {"rows": rows}, repeats=None if quick else REPEATS)]
 
