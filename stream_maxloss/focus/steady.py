@@ -29,6 +29,7 @@ from stream_maxloss.focus.sum_tree import (
     tree_set,
 )
 from stream_maxloss.linear.compiled import compiled, inner
+from stream_maxloss.linear.kernels import count
 from stream_maxloss.linear.memory import (
     AVERAGED,
     FIRST,
@@ -40,7 +41,6 @@ from stream_maxloss.linear.memory import (
     RADIUS,
     RULE,
     SCALE,
-    SECOND,
     SEEN,
     STEPS,
     UPDATES,
@@ -48,8 +48,8 @@ from stream_maxloss.linear.memory import (
     Floats,
 )
 from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import logistic, margin_of, step_size
-from stream_maxloss.linear.scoring import OVERFLOW, clean, dot_dense, fault
+from stream_maxloss.linear.rules import logistic, margin_of, steady_coefficient, steady_step
+from stream_maxloss.linear.scoring import OVERFLOW, clean, combine, dot_dense, fault
 from stream_maxloss.random import next_below, next_uniform
 from stream_maxloss.rows import Rows
 from stream_maxloss.rows.vectors import prefetch
@@ -159,16 +159,14 @@ def replay_steady(
         if (score >= 0.0) != (target > 0.0):
             mistakes += 1.0
         loss = steady_loss(kind, rule, limit, score, target)
+        delta = 0.0
         if target * score <= limit:
-            coefficient = weights[slot] * target
-            if rule != PERCEPTRON:
-                coefficient = step_size(rate, decays, steps) * weights[slot] * target / limit
-            if coefficient != 0.0:
-                delta = coefficient / scale
-                updates += 1.0
-                intercept += has_intercept * delta
-                for j in range(length):
-                    v[j] += delta * matrix[slot, j]
+            delta = steady_coefficient(rule, rate, decays, limit, steps, target, weights[slot]) / scale
+        if delta != 0.0:
+            updates += 1.0
+            intercept += has_intercept * delta
+            for j in range(length):
+                v[j] += delta * matrix[slot, j]
         replayed[slot] += 1
         if loss != 0.0:
             weight = nodes[slot]
@@ -215,29 +213,25 @@ def learn_steady(
     is_shown = matrix.ctypes.data == shown.ctypes.data
     for i in range(targets.shape[0]):
         target, weight, slot = targets[i], weights[i], slots[i]
-        shown_score = h[SCALE] * (dot_dense(v, shown, i, width) + h[V_INTERCEPT])
+        shown_score = combine(h, dot_dense(v, shown, i, width))
         if not math.isfinite(shown_score):
             status = clean(shown[i], width)
             return i, status if status != 0 else fault(OVERFLOW, 0)
         scores[i] = shown_score
-        score = shown_score if is_shown else h[SCALE] * (dot_dense(v, matrix, i, width) + h[V_INTERCEPT])
+        score = shown_score if is_shown else combine(h, dot_dense(v, matrix, i, width))
         if not math.isfinite(score):
             status = clean(matrix[i], width)
             return i, status if status != 0 else fault(OVERFLOW, 0)
         h[SEEN] = max(h[SEEN], float(width))
-        h[STEPS] += 1.0
-        if (score >= 0.0) != (target > 0.0):
-            h[MISTAKES] += 1.0
+        count(h, score, target)
+        delta = 0.0
         if target * score <= limit:
-            coefficient = weight * target
-            if h[RULE] != PERCEPTRON:
-                coefficient = step_size(h[FIRST], h[FOURTH], h[STEPS]) * weight * target / h[SECOND]
-            if coefficient != 0.0:
-                delta = coefficient / h[SCALE]
-                h[UPDATES] += 1.0
-                h[V_INTERCEPT] += h[INTERCEPT] * delta
-                for j in range(width):
-                    v[j] += delta * matrix[i, j]
+            delta = steady_step(h, h[STEPS], target, weight) / h[SCALE]
+        if delta != 0.0:
+            h[UPDATES] += 1.0
+            h[V_INTERCEPT] += h[INTERCEPT] * delta
+            for j in range(width):
+                v[j] += delta * matrix[i, j]
         widen_spread(spread, target)
         if slot >= 0:
             for j in range(width):

@@ -34,7 +34,7 @@ from stream_maxloss.linear.memory import (
     Floats,
 )
 
-__all__ = ["game_loss", "is_steady", "margin_of", "plan_step", "steady_step", "step_size"]
+__all__ = ["game_loss", "is_steady", "margin_of", "plan_step", "steady_coefficient", "steady_step", "step_size"]
 
 ROOT_TWO = math.sqrt(2.0)
 CATONI_CAP = 2.0 * ROOT_TWO / 3.0
@@ -165,11 +165,22 @@ def margin_of(h: Floats) -> float:
 
 
 @inner
-def steady_step(h: Floats, steps: float, target: float, weight: float) -> float:
-    """Return the coefficient of the step on row `steps` within the margin, if `is_steady`."""
-    if h[RULE] == HINGE:
-        return step_size(h[FIRST], h[FOURTH], steps) * weight * target / h[SECOND]
+def steady_coefficient(
+    rule: float, rate: float, decays: float, limit: float, steps: float, target: float, weight: float
+) -> float:
+    """Return the coefficient of the step on row `steps` within the margin `limit`, if `is_steady`.
+
+    All arguments are plain numbers, as in `plan_step`.
+    """
+    if rule == HINGE:
+        return step_size(rate, decays, steps) * weight * target / limit
     return weight * target
+
+
+@inner
+def steady_step(h: Floats, steps: float, target: float, weight: float) -> float:
+    """Return `steady_coefficient` for the rule in the header."""
+    return steady_coefficient(h[RULE], h[FIRST], h[FOURTH], h[SECOND], steps, target, weight)
 
 
 @compiled

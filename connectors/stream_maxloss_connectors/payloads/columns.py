@@ -25,7 +25,7 @@ def infer_schema(rows: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
     nested: set[str] = set()
     for row in rows:
         for name, value in row.items():
-            kind = type(value)  # a third of the time that `isinstance` takes, for a thousand rows at a source's start
+            kind = type(value)  # `isinstance` takes four times as long, for a thousand rows at a source's start
             if kind is list or kind is dict:
                 nested.add(name)
             elif types.get(name) is None:
