@@ -188,22 +188,22 @@ class Fetcher:
 
     def _hand_over(self, messages: Sequence[Any], lanes: Mapping[int, Lane]) -> None:
         kind = self._kafka.Message
-        offsets = list(map(kind.offset, messages))
-        values = list(map(kind.value, messages))
-        headers = list(map(kind.headers, messages)) if self.with_headers else []
-        if len(lanes) == 1 and messages and messages[0].partition() in lanes:
+        if len(lanes) == 1:
             # The consumer was never given any other.
-            lanes[messages[0].partition()].extend(offsets, values, headers)
-            return
-        partitions = list(map(kind.partition, messages))
+            partitions = [messages[0].partition()] * len(messages) if messages else []
+        else:
+            partitions = list(map(kind.partition, messages))
         begin = 0
         while begin < len(partitions):
             partition = partitions[begin]
             end = begin + run_length(partitions, begin)
-            if partition not in lanes:
-                raise SourceError(f"{self.topic}[{partition}]@{offsets[begin]}: a record came that nobody asked for")
-            lanes[partition].extend(offsets[begin:end], values[begin:end], headers[begin:end])
+            run = messages[begin:end]
             begin = end
+            offsets = offsets_of(run)
+            if partition not in lanes:
+                raise SourceError(f"{self.topic}[{partition}]@{offsets[0]}: a record came that nobody asked for")
+            headers = list(map(kind.headers, run)) if self.with_headers else ()
+            lanes[partition].extend(offsets, list(map(kind.value, run)), headers)
 
     def _handle(self, error: Any, message: Any, lanes: Mapping[int, Lane]) -> None:
         code = error.code()
@@ -232,6 +232,18 @@ def run_length(values: Sequence[int], begin: int) -> int:
     if begin == 0 and values.count(value) == len(values):
         return len(values)
     return next((i for i in range(begin, len(values)) if values[i] != value), len(values)) - begin
+
+
+def offsets_of(messages: Sequence[Any]) -> Sequence[int]:
+    """Return the offsets of messages that came from one partition.
+
+    The client hands them out in the partition's order, so where the last is as far from the first as there are
+    messages, each is the next, and the others need not be asked.
+    """
+    first, last = messages[0].offset(), messages[-1].offset()
+    if last - first == len(messages) - 1:
+        return range(first, last + 1)
+    return [message.offset() for message in messages]
 
 
 def _pending(lanes: Mapping[int, Lane]) -> int:

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, Message
 
 from stream_maxloss.errors import SourceError
-from stream_maxloss_connectors.kafka.fetcher import Fetcher
+from stream_maxloss_connectors.kafka.fetcher import Fetcher, offsets_of
 from stream_maxloss_connectors.kafka.lane import Lane
 from stream_maxloss_connectors.kafka.settings import consumer_settings
 
@@ -57,3 +57,15 @@ def test_no_messages_change_nothing(fetcher: Fetcher) -> None:
     lanes = lanes_of(0)
     fetcher._sort([], lanes)
     assert (lanes[0].offsets, lanes[0].fetched) == ([], 0)
+
+
+@pytest.mark.parametrize("offsets", [[4], [4, 5, 6], [4, 6, 7], [4, 5, 9]], ids=str)
+def test_offsets_of_messages_are_theirs_with_and_without_gaps(offsets: list[int]) -> None:
+    assert list(offsets_of([record(0, offset) for offset in offsets])) == offsets
+
+
+def test_messages_that_come_back_are_refused(fetcher: Fetcher) -> None:
+    lanes = lanes_of(0)
+    fetcher._sort([record(0, 0), record(0, 1), record(0, 2)], lanes)
+    with pytest.raises(SourceError, match=r"t\[0\]@1: offsets must increase .* got 1 to 2 where 3 or more was due"):
+        fetcher._sort([record(0, 1), record(0, 2)], lanes)
