@@ -84,6 +84,8 @@ class _IpcReader(FileReader):
             fields = [found.get_field_index(name) for name in self._schema.names]
             self._reader = self._guarded(lambda: self._open(fields))
         self.schema = self._schema
+        # Places of the columns whose values tell where others lie; the same in all batches of a file.
+        self._leading: list[int] | None = None
         self._batch: pa.RecordBatch | None = None
         self._row = 0
         self._ended = False
@@ -147,9 +149,17 @@ class _IpcReader(FileReader):
             self._ended, self._batch = True, None
             return
         batch = batch if self._schema.names == batch.schema.names else batch.select(self._schema.names)
-        self._guarded(lambda: _validate(batch))
+        self._guarded(lambda: self._validate(batch))
         self._batch = conform(batch.replace_schema_metadata(), self._schema, self.path)
         self._next += 1
+
+    def _validate(self, batch: pa.RecordBatch) -> None:
+        if self._leading is None:
+            kinds = enumerate(batch.schema.types)
+            self._leading = [place for place, kind in kinds if not pa.types.is_primitive(kind)]
+        batch.validate()
+        for place in self._leading:
+            batch.column(place).validate(full=True)
 
     def _next_batch(self) -> pa.RecordBatch | None:
         if not self._by_index:
@@ -193,9 +203,3 @@ def _is_file_form(path: str) -> bool:
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
-
-def _validate(batch: pa.RecordBatch) -> None:
-    batch.validate()
-    for place, kind in enumerate(batch.schema.types):
-        if not pa.types.is_primitive(kind):
-            batch.column(place).validate(full=True)
