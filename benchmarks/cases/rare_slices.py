@@ -15,12 +15,12 @@ TITLE = "Rare slices"
 INCLUDED = (
     "Progressive errors in per cent, mean and standard deviation over seeds; a seed shuffles the rows and starts "
     "the draws. NSL-KDD: its 125,973 training rows (u2r: 52, r2l: 995), all systems `Scaler(clip=2) | ...`, once "
-    "with all rows alike and once with attacks learned with a weight of 2, by every system but the plain one, "
+    "with all rows alike and once with attacks learned with a weight of 1.5, by every system but the plain one, "
     "which stands there for comparison. Protein homology: 145,751 rows (1,296 positives), "
     "`Scaler(clip=5) | ...`; the learner is the same "
     "`HingeOGD(lr=0.02)` for all but the long step. Replay has a window of 10,000 rows and 14 replays a row; the "
-    "eager game is `eta=2/window, gamma=0.25`. The settings were chosen on seeds 0 to 4, the table is of seeds 5 "
-    "to 9. HardSampling is River's, with a buffer of 10,000 and p = 0.5: it learns one row at a time, new or old. "
+    "eager game is `eta=2/window, gamma=0.25`. The settings were chosen on seeds 0 to 4, the weight on those and 10 "
+    "to 19, the table is of seeds 5 to 9. HardSampling is River's, with a buffer of 10,000 and p = 0.5: it learns one row at a time, new or old. "
     "As shipped its logistic loss is given a probability where it wants a score; repaired, the loss is one minus "
     "the probability of the true label. Its size and p were not tuned; it runs row by row in Python, and so on "
     "fewer seeds. The long step is the bare learner that erred least on all rows of those tried, "
@@ -43,11 +43,11 @@ GAMES: dict[str, dict[str, Any]] = {
     EAGER: {"eta": 2.0 / WINDOW, "gamma": 0.25},
 }
 SYSTEMS = (BARE, *GAMES, SHIPPED, REPAIRED, LONG)
-# The game that the claims are about: eager where labels are clean, the default where classes overlap.
-CLAIMED = {"nsl_kdd": EAGER, "nsl_kdd_weighted": EAGER, "protein_homology": DEFAULT}
+# The game that the claims are about: the better one on the seeds that it was chosen on.
+CLAIMED = {"nsl_kdd": EAGER, "nsl_kdd_weighted": DEFAULT, "protein_homology": DEFAULT}
 # The part of the bare learner's misses that may be left.
 BARS = {"u2r": 0.5, "r2l": 0.75, "positives": 0.75}
-WEIGHT = 2.0
+WEIGHT = 1.5
 FIRST_SEED, SEEDS, SLOW_SEEDS = 5, 5, 2
 
 
@@ -93,7 +93,7 @@ def points(quick: bool) -> list[Point]:
         Point("nsl_kdd", "nsl_kdd", SYSTEMS, attacks, kind="fact", at_once=2),
         Point(
             "nsl_kdd_weighted",
-            "nsl_kdd, attacks twice",
+            f"nsl_kdd, attacks {WEIGHT:g} times",
             again,
             {"positive_weight": WEIGHT, **attacks},
             kind="fact",

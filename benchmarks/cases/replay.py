@@ -25,6 +25,8 @@ AXIS = None
 FEATURES = 20
 WINDOW = 10_000
 REPLAYS = 14
+# Rows of a repeat: few, so that some repeats meet no neighbour, but enough that a call costs little of it.
+PART = 4096
 MILLION = 1_000_000
 REPEATS_OF_RATE = 40
 
@@ -64,11 +66,11 @@ def prepare(system: str, settings: dict[str, Any]) -> Callable[[], int]:
 
     model = FocusedClassifier(HingeOGD(), window=WINDOW, replays=REPLAYS, seed=1)
     model.learn_many(batch, labels)
-    part, part_labels = batch.slice(0, 2048), labels.slice(0, 2048)
+    part, part_labels = batch.slice(0, PART), labels.slice(0, PART)
 
     def work() -> int:
         model.learn_many(part, part_labels)
-        return 2048 * REPLAYS
+        return PART * REPLAYS
 
     return work
 
