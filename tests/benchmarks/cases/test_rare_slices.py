@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from benchmarks.cases.rare_slices import BARE, DEFAULT, PLAIN, UNIFORM, Weighted, conclude
+from benchmarks.cases.rare_slices import BARE, EAGER, PLAIN, UNIFORM, Weighted, conclude
 from stream_maxloss.linear import HingeOGD
 
 
@@ -26,10 +26,10 @@ def test_the_bar_is_asked_against_the_same_learner_of_the_same_weights():
     bare = {"all rows": 4.0, "u2r": 98.0, "r2l": 97.0}
     weighted = {"all rows": 5.0, "u2r": 90.0, "r2l": 95.0}
     ours = {"all rows": 2.0, "u2r": 45.0, "r2l": 40.0}
-    errors = {PLAIN: bare, BARE: weighted, UNIFORM: weighted, DEFAULT: ours}
+    errors = {PLAIN: bare, BARE: weighted, UNIFORM: weighted, EAGER: ours}
     claims = {claim["what"]: claim for claim in conclude({"nsl_kdd_weighted": facts(**errors)})}
-    barred = claims[f"nsl_kdd_weighted: u2r missed, {DEFAULT} over {BARE}"]
+    barred = claims[f"nsl_kdd_weighted: u2r missed, {EAGER} over {BARE}"]
     assert (barred["value"], barred["target"]) == (0.5, 0.5)
-    assert claims[f"nsl_kdd_weighted: u2r missed, {DEFAULT} over {PLAIN}"]["target"] is None
-    assert claims[f"nsl_kdd_weighted: u2r missed in %, {DEFAULT}; the target is {UNIFORM}'s"]["target"] == 90.0
-    assert claims[f"nsl_kdd_weighted: all rows, {DEFAULT} over {BARE}"]["target"] == 1.0
+    assert claims[f"nsl_kdd_weighted: u2r missed, {EAGER} over {PLAIN}"]["target"] is None
+    assert claims[f"nsl_kdd_weighted: u2r missed in %, {EAGER}; the target is {UNIFORM}'s"]["target"] == 90.0
+    assert claims[f"nsl_kdd_weighted: all rows, {EAGER} over {BARE}"]["target"] == 1.0
