@@ -202,4 +202,3 @@ def _open_memory(path: str) -> Any:
 def _is_file_form(path: str) -> bool:
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
-
