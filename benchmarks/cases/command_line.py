@@ -38,7 +38,7 @@ BYTES_A_ROW = 1000
 def points(quick: bool) -> list[Point]:
     """Return both files, checkpointing and the help; in the quick form, small files and the help."""
     rows = 100_000 if quick else ROWS
-    repeats = 1 if quick else 2
+    repeats = 1 if quick else 3
     size = {"rows": rows, "repeats": repeats}
     saves = {"rows": 400_000, "repeats": 3, "seconds": 0.1}
     found = [
