@@ -232,14 +232,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="local_broker", description="Run a local Kafka broker until Ctrl-C.")
     parser.add_argument("--port", type=int, default=9092, help="port to listen on; 0 takes a free one (default: 9092)")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    # Also for Ctrl-C: a shell has its background jobs ignore it, and Python then leaves it so.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         with LocalBroker(fetch_kafka(), options.port, auto_create_topics=True) as broker:
             sys.stdout.write(broker.bootstrap + "\n")
             sys.stdout.flush()
             signal.pause()
-    except KeyboardInterrupt:
-        return 0
     except SourceError as error:
         sys.stderr.write(f"{error}\n")
         return 5
