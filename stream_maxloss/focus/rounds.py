@@ -55,8 +55,8 @@ from stream_maxloss.linear.rules import game_loss, is_steady, logistic, margin_o
 from stream_maxloss.linear.scoring import (
     OVERFLOW,
     combine,
-    dot_dense,
     dot_sparse,
+    dot_stored,
     fault,
     score_dense,
     score_sparse,
@@ -107,7 +107,7 @@ def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: i
     length = np.int64(window.lengths[slot])
     if window.matrix.shape[1] > 0:
         if h[RULE] < WINNOW:
-            return combine(h, dot_dense(v, window.matrix, slot, length))
+            return combine(h, dot_stored(v, window.matrix, slot, length))
         return score_dense(h, v, u, window.matrix, slot, length)
     first = window.first[slot]
     if h[RULE] < WINNOW:
@@ -231,7 +231,7 @@ def replay_plain(
                 keep_copy(copies, place, memory)
         norm = 0.0
         if dense:
-            total = dot_dense(v, matrix, slot, length)
+            total = dot_stored(v, matrix, slot, length)
             if h[NEEDS_NORM] != 0.0:
                 norm = square_dense(matrix, slot, length) + h[INTERCEPT]
         else:

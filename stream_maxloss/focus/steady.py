@@ -49,7 +49,7 @@ from stream_maxloss.linear.memory import (
 )
 from stream_maxloss.linear.passes import split
 from stream_maxloss.linear.rules import logistic, margin_of, steady_coefficient, steady_step
-from stream_maxloss.linear.scoring import OVERFLOW, clean, combine, dot_dense, fault
+from stream_maxloss.linear.scoring import OVERFLOW, clean, combine, dot_dense, dot_stored, fault
 from stream_maxloss.random import next_below, next_uniform
 from stream_maxloss.rows import Rows
 from stream_maxloss.rows.vectors import prefetch
@@ -150,7 +150,7 @@ def replay_steady(
         if slot < 0:
             slot = tree_find(nodes, starts, points[k] * total)
         length = np.int64(lengths[slot])
-        score = scale * (dot_dense(v, matrix, slot, length) + intercept)
+        score = scale * (dot_stored(v, matrix, slot, length) + intercept)
         if not math.isfinite(score):
             finite = False
             break
