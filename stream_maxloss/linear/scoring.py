@@ -2,8 +2,8 @@
 
 A dense row is row i of a matrix; a sparse row is a stretch of a vector of columns and of one of values. Neither is
 ever sliced out inside a loop: a slice counts references, which costs as much as the sum. Short dense rows are summed
-in the same order as sparse ones, so the two forms give the same bits. Rows that a window stores have one form, whichever
-they came in, and are summed in lanes, which is faster.
+in the same order as sparse ones, so the two forms give the same bits. Rows that a window stores have one form,
+whichever they came in, and are summed in lanes, which is faster.
 """
 
 from __future__ import annotations
