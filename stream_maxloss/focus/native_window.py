@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.linear.compiled import compiled, inner
+from stream_maxloss.linear.scoring import SUM_IN_LANES
 
 __all__ = ["NativeWindow", "WindowArrays", "put_dense", "put_entries", "put_in_matrix"]
 
-# Rows of up to this many columns stay in a matrix whatever they hold.
-ALWAYS_DENSE = 64
+# Rows of up to this many columns stay in a matrix whatever they hold, and have the same sums there as packed.
+ALWAYS_DENSE = SUM_IN_LANES
 # Places in the array `ends`.
 END, LIVE = range(2)
 

@@ -55,7 +55,7 @@ from stream_maxloss.linear.rules import game_loss, is_steady, logistic, margin_o
 from stream_maxloss.linear.scoring import (
     OVERFLOW,
     combine,
-    dot_sparse,
+    dot_packed,
     dot_stored,
     fault,
     score_dense,
@@ -111,7 +111,7 @@ def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: i
         return score_dense(h, v, u, window.matrix, slot, length)
     first = window.first[slot]
     if h[RULE] < WINNOW:
-        return combine(h, dot_sparse(v, window.columns, first, window.values, first, length))
+        return combine(h, dot_packed(v, window.columns, first, window.values, first, length))
     return score_sparse(h, v, u, window.columns, first, window.values, first, length)
 
 
@@ -235,7 +235,7 @@ def replay_plain(
             if h[NEEDS_NORM] != 0.0:
                 norm = square_dense(matrix, slot, length) + h[INTERCEPT]
         else:
-            total = dot_sparse(v, columns, first, values, first, length)
+            total = dot_packed(v, columns, first, values, first, length)
             if h[NEEDS_NORM] != 0.0:
                 norm = square_sparse(values, first, length) + h[INTERCEPT]
         score = combine(h, total)

@@ -2,8 +2,9 @@
 
 A dense row is row i of a matrix; a sparse row is a stretch of a vector of columns and of one of values. Neither is
 ever sliced out inside a loop: a slice counts references, which costs as much as the sum. Short dense rows are summed
-in the same order as sparse ones, so the two forms give the same bits. Rows that a window stores have one form,
-whichever they came in, and are summed in lanes, which is faster.
+in the same order as sparse ones, so the two forms give the same bits. Rows that a window stores are summed in lanes,
+which is faster, by column, so that short ones give the same bits in a matrix and packed: a window may pack them sooner
+at one speed than at the other.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ OVERFLOW = 3  # the values are finite but the score is not
 
 # Rows up to this length are summed one by one, like sparse rows; longer ones in vector registers.
 ORDERED_SUM = 48
+# Rows of a window up to this length are summed in lanes; longer ones, in a matrix, in vector registers.
+SUM_IN_LANES = 64
 
 
 @compiled
@@ -114,10 +117,24 @@ def dot_in_lanes(v: Floats, X: Floats, i: int, length: int) -> float:
 
 @inner
 def dot_stored(v: Floats, X: Floats, i: int, length: int) -> float:
-    """Return <v, X_i> of a row that is stored in a matrix however it came, so that no sparse sum has to equal it."""
-    if length <= ORDERED_SUM:
+    """Return <v, X_i> of a row that a window stores in a matrix."""
+    if length <= SUM_IN_LANES:
         return dot_in_lanes(v, X, i, length)
     return dot_vectorised(v, X, i, length)
+
+
+@inner
+def dot_packed(v: Floats, columns: Integers, place: int, x: Floats, first: int, length: int) -> float:
+    """Return <v, x> of a row that a window stores packed, in the lanes of `dot_in_lanes`: the same bits."""
+    a = b = c = d = 0.0
+    for k in range(length):
+        column = columns[place + k]
+        product, lane = v[column] * x[first + k], column & 3
+        a += product if lane == 0 else 0.0
+        b += product if lane == 1 else 0.0
+        c += product if lane == 2 else 0.0
+        d += product if lane == 3 else 0.0
+    return (a + b) + (c + d)
 
 
 @inner_fast

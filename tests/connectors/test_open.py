@@ -3,6 +3,8 @@ from __future__ import annotations
 import importlib
 import os
 import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -86,12 +88,23 @@ def test_what_cannot_be_opened_is_named_with_the_remedy(
         open_source(uri)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    path = csv(tmp_path / "day.csv", 1)
-    path.chmod(0)
-    with pytest.raises(SourceError, match=r"day.csv: file must be readable, got Permission denied"):
-        open_source(path)
+@pytest.fixture
+def as_nobody() -> Iterator[None]:
+    """Give up root's right to read every file for the while of a test."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65_534)
+    yield
+    os.seteuid(user)
+
+
+def test_an_unreadable_file_is_refused(as_nobody: None) -> None:
+    # Not in pytest's folder, which root keeps to himself.
+    with tempfile.TemporaryDirectory() as folder:
+        path = csv(Path(folder) / "day.csv", 1)
+        path.chmod(0)
+        with pytest.raises(SourceError, match=r"day.csv: file must be readable, got Permission denied"):
+            open_source(path)
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,6 +156,24 @@ def test_a_dense_window_turns_sparse_without_losing_a_row():
     assert_same_game(reference, focused)
 
 
+@pytest.mark.parametrize("loss", ["auto", "probability"])
+@pytest.mark.parametrize("seed", range(12))
+def test_names_that_keep_coming_give_the_same_bits_at_both_speeds(seed, loss):
+    # At once, the window is packed from the start; one by one, when more than 64 names have come.
+    generator = np.random.default_rng(seed)
+    rows = [{f"w{generator.integers(min(90, 3 + i))}": generator.normal() for _ in range(6)} for i in range(300)]
+    labels = [sum(value * (len(name) - 2.5) for name, value in x.items()) > 0.0 for x in rows]
+    names = sorted({name for x in rows for name in x})
+    frame = pa.table({name: pa.array([x.get(name) for x in rows], pa.float64()) for name in names})
+    one_by_one, at_once = (FocusedClassifier(HingeOGD(), window=50, replays=6, seed=1, loss=loss) for _ in range(2))
+    for x, y in zip(rows, labels, strict=True):
+        one_by_one.learn_one(x, y)
+    at_once.learn_many(frame, pa.array(labels))
+    assert one_by_one._native.window.sparse
+    assert one_by_one.classifier.weights == at_once.classifier.weights
+    assert one_by_one._game.player.weights().tolist() == at_once._game.player.weights().tolist()
+
+
 def test_hashed_features_play_the_same_game_at_both_speeds():
     frame, labels = numbers()
     one, many = (FocusedClassifier(HingeOGD(hash_bits=8), **SETTINGS) for _ in range(2))

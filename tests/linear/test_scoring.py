@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stream_maxloss.linear.scoring import dot_dense, dot_in_lanes, dot_stored
+from stream_maxloss.linear.scoring import dot_dense, dot_in_lanes, dot_packed, dot_stored
 
 
 @njit
@@ -22,6 +22,11 @@ def stored(v, X, i, length):
 @njit
 def dense(v, X, i, length):
     return dot_dense(v, X, i, length)
+
+
+@njit
+def packed(v, columns, values):
+    return dot_packed(v, columns, 0, values, 0, len(columns))
 
 
 def lanes_by_hand(v, x):
@@ -42,17 +47,26 @@ def test_lanes_are_summed_by_column_and_stop_at_the_length(length):
 
 def test_zeros_behind_the_last_column_change_no_bit():
     generator = np.random.default_rng(7)
-    v, X = generator.standard_normal(48), generator.standard_normal((2, 48))
-    for length in range(48):
+    v, X = generator.standard_normal(64), generator.standard_normal((2, 64))
+    for length in range(64):
         X[1, length:] = 0.0
-        sums = {stored(v, X, 1, counted) for counted in range(length, 49)}
+        sums = {stored(v, X, 1, counted) for counted in range(length, 65)}
         assert len(sums) == 1
-        X[1] = generator.standard_normal(48)
+        X[1] = generator.standard_normal(64)
 
 
-@pytest.mark.parametrize("length", [1, 5, 20, 48, 49, 200])
+@pytest.mark.parametrize("length", [1, 5, 20, 64, 65, 200])
 def test_a_stored_row_has_the_sum_of_a_dense_one_up_to_rounding(length):
     generator = np.random.default_rng(length)
     v, X = generator.standard_normal(length), generator.standard_normal((2, length))
     exact = np.abs(v * X[0]).sum()
     assert abs(stored(v, X, 0, length) - dense(v, X, 0, length)) <= 4e-16 * length * exact
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 20, 64])
+def test_a_packed_row_has_the_bits_of_a_stored_one(length):
+    generator = np.random.default_rng(length)
+    v, X = generator.standard_normal(64), generator.standard_normal((1, 64))
+    X[0, generator.random(64) < 0.5] = 0.0
+    columns = np.flatnonzero(X[0, :length]).astype(np.int32)
+    assert packed(v, columns, X[0, columns]) == stored(v, X, 0, length)
