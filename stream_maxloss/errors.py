@@ -11,14 +11,21 @@ __all__ = [
     "DecodeError",
     "GapError",
     "MissingExtraError",
+    "ModelError",
+    "RowError",
     "SourceError",
     "StreamMaxlossError",
     "TooManyBadRecordsError",
+    "UsageError",
 ]
 
 
 class StreamMaxlossError(Exception):
     """Base of every error of this project that is not a plain `ValueError` or `TypeError`."""
+
+
+class UsageError(StreamMaxlossError, ValueError):
+    """The request cannot be carried out: an option, a setting, a column that is not there."""
 
 
 class SourceError(StreamMaxlossError):
@@ -50,6 +57,42 @@ class DecodeError(StreamMaxlossError):
         self.raw = raw
 
 
+class RowError(StreamMaxlossError, ValueError):
+    """One row of a batch is refused; the model that was to learn it is as it was.
+
+    Parameters
+    ----------
+    row
+        Which one, counted from 0 within the batch.
+    reason
+        What is wrong, with the offending value; also the text of the error.
+
+    Examples
+    --------
+    >>> from stream_maxloss.errors import RowError
+    >>> from stream_maxloss.linear import Perceptron
+    >>> import pyarrow as pa
+    >>> try:
+    ...     Perceptron().learn_many(pa.table({"size": [1.0, float("inf")]}), [True, False])
+    ... except RowError as error:
+    ...     print(error.row, error.reason)
+    1 feature 'size' of row 1 must be finite, got inf; clip it or leave it out
+
+    """
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(reason)
+        self.row = row
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[RowError], tuple[int, str]]:
+        return RowError, (self.row, self.reason)
+
+
+class ModelError(StreamMaxlossError, ValueError):
+    """A model can learn or predict no further: it has diverged, or one that is not ours has raised an error."""
+
+
 class TooManyBadRecordsError(StreamMaxlossError):
     """More records were bad than the limit allows."""
 
@@ -64,7 +107,7 @@ class MissingExtraError(StreamMaxlossError, ImportError):
     Parameters
     ----------
     feature
-        What the user asked for, in his words.
+        What the user wanted to do.
     extra
         The extra of this distribution that brings it.
 

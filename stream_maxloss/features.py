@@ -31,7 +31,7 @@ class NumberNames:
         self._columns: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def find(self, numbers: NDArray[Any], find: Callable[[Hashable], int]) -> NDArray[np.int64]:
-        """Return the column of each number in 0..LARGEST_NUMBER, or -1; `find` is asked once for each unknown one."""
+        """Return the column of each number in 0..LARGEST_NUMBER, or -1; `find` is called once for each unknown one."""
         length = int(numbers.max(initial=-1)) + 1
         if length > len(self._columns):
             grown = np.full(max(length, 2 * len(self._columns)), -1, dtype=np.int64)
@@ -65,6 +65,8 @@ class FeatureMap:
     """
 
     grows = True
+    # Of the batches that are read with this map: kept for the next one (`rows.heading`), and no part of its state.
+    heading: Any = None
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
@@ -99,7 +101,7 @@ class FeatureMap:
         return self.names[column]
 
     def add(self, names: Iterable[Hashable]) -> None:
-        """Give columns to the names of one row that have none yet."""
+        """Assign columns to the names of one row that have none yet."""
         columns = self._columns
         for name in sorted(dict.fromkeys(name for name in names if name not in columns), key=str):
             columns[name] = len(columns)
@@ -114,7 +116,8 @@ class FeatureMap:
     def state_dict(self) -> dict[str, Any]:
         """Return the names as JSON: text as it is, whole numbers as {"int": n}."""
         names: list[Any] = []
-        for name in self._columns:
+        # A copy, made at once: another thread may be adding names.
+        for name in self.names:
             if isinstance(name, str):
                 names.append(name)
             elif isinstance(name, int) and not isinstance(name, bool):
@@ -124,10 +127,33 @@ class FeatureMap:
         return {"names": names}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over the names of `state_dict`."""
-        names = [name["int"] if isinstance(name, dict) else name for name in state["names"]]
-        self._columns = {name: column for column, name in enumerate(names)}
+        """Take over the names of `state_dict`.
+
+        Raises
+        ------
+        ValueError
+            If they are not texts and whole numbers, each of them once.
+
+        """
+        names = [_saved_name(name) for name in _saved_names(state["names"])]
+        columns = {name: column for column, name in enumerate(names)}
+        if len(columns) < len(names):
+            raise ValueError(f"names must be there once each, got {len(names) - len(columns)} of them again")
+        self._columns = columns
         self._numbers = NumberNames()
+
+
+def _saved_names(names: Any) -> list[Any]:
+    if not isinstance(names, list):
+        raise ValueError(f"names must be a list, got {names!r:.80}")
+    return names
+
+
+def _saved_name(name: Any) -> Hashable:
+    found = name.get("int") if isinstance(name, dict) and len(name) == 1 else name
+    if type(found) is not (int if found is not name else str):
+        raise ValueError(f"a name must be a text or a whole number, got {name!r:.80}")
+    return found
 
 
 class HashedFeatureMap:
@@ -151,6 +177,7 @@ class HashedFeatureMap:
     """
 
     grows = False
+    heading: Any = None
 
     def __init__(self, bits: int) -> None:
         if not (isinstance(bits, int) and 1 <= bits <= 30):

@@ -9,18 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIGNS", "are_positive", "as_array", "sign_of", "signs_of", "target_of", "targets_of"]
+from stream_maxloss.errors import RowError
+
+__all__ = ["SIGNS", "are_positive", "as_array", "place_of", "sign_of", "signs_of", "target_of", "targets_of"]
 
 # True equals 1 and hashes like it, and so do np.True_ and 1.0: one look-up serves every form of a label.
 SIGNS: dict[Any, float] = {1: 1.0, 0: -1.0, -1: -1.0}
 
 
-def refuse(label: object, place: str = "") -> ValueError:
-    """Return the error for something that is no binary label."""
-    return ValueError(
-        f"label{place} must be a bool, 0/1 or -1/+1, got {label!r}; "
+def refuse(label: object, row: int | None = None) -> ValueError:
+    """Return the error for something that is no binary label, alone or in a row of a batch."""
+    reason = (
+        f"label{place_of(row)} must be a bool, 0/1 or -1/+1, got {label!r}; "
         "for more than two classes use river.multiclass.OneVsRest"
     )
+    return ValueError(reason) if row is None else RowError(row, reason)
+
+
+def place_of(row: int | None) -> str:
+    """Return the words for a row of a batch, or none for a row alone."""
+    return "" if row is None else f" of row {row}"
 
 
 def sign_of(label: object) -> float:
@@ -57,20 +65,24 @@ def signs_of(labels: Any) -> NDArray[np.float64]:
         return bits
     array = as_array(labels)
     if array.dtype == np.bool_:
-        return np.where(array, 1.0, -1.0)
+        # Arithmetic takes half the time of a choice.
+        signs = array.astype(np.float64)
+        signs *= 2.0
+        signs -= 1.0
+        return signs
     if array.dtype.kind in "iuf":
         values = array.astype(np.float64, copy=False)
         wrong = ~((values == 1.0) | (values == 0.0) | (values == -1.0))
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise refuse(array[row].item(), f" of row {row}")
+            raise refuse(array[row].item(), row)
         return np.where(values == 1.0, 1.0, -1.0)
     signs = np.empty(len(array))
     for row, label in enumerate(array.tolist()):
         try:
             signs[row] = sign_of(label)
         except ValueError as error:
-            raise refuse(label, f" of row {row}") from error
+            raise refuse(label, row) from error
     return signs
 
 
@@ -104,7 +116,7 @@ def are_positive(labels: Any) -> NDArray[np.bool_]:
     return array if array.dtype == np.bool_ else signs_of(array) > 0.0
 
 
-def target_of(y: Any, place: str = "") -> float:
+def target_of(y: Any, row: int | None = None) -> float:
     """Return a regressor's target as a float.
 
     Raises
@@ -118,7 +130,8 @@ def target_of(y: Any, place: str = "") -> float:
     except (TypeError, ValueError, OverflowError):
         target = math.nan
     if not math.isfinite(target):
-        raise ValueError(f"y{place} must be a finite number, got {y!r}; leave the row out")
+        reason = f"y{place_of(row)} must be a finite number, got {y!r}; leave the row out"
+        raise ValueError(reason) if row is None else RowError(row, reason)
     return target
 
 
@@ -137,7 +150,7 @@ def targets_of(y: Any) -> NDArray[np.float64]:
         targets = array.astype(np.float64)
         if np.isfinite(targets).all():
             return targets
-    return np.array([target_of(value, f" of row {row}") for row, value in enumerate(array.tolist())])
+    return np.array([target_of(value, row) for row, value in enumerate(array.tolist())])
 
 
 def as_array(column: Any) -> NDArray[Any]:

@@ -11,10 +11,13 @@ from river.optim.losses import BinaryLoss
 
 from stream_maxloss.labels import sign_of, signs_of
 
-__all__ = ["LogisticDifference"]
+__all__ = ["Catoni", "LogisticDifference"]
 
 # Past this, exp(-mu) leaves the normal floats, and the loss is the logistic one for every score met in practice.
 LARGEST_MU = 700.0
+# Where Catoni's loss turns linear, and its slope there.
+ROOT_TWO = math.sqrt(2.0)
+CATONI_CAP = 2.0 * ROOT_TWO / 3.0
 
 
 class LogisticDifference(BinaryLoss):
@@ -115,6 +118,72 @@ class LogisticDifference(BinaryLoss):
         shift = math.exp(-self.mu)
         ratio = np.where(margins >= 0.0, decay * jump / (1.0 + decay * shift), jump / (decay + shift))
         return np.log1p(ratio)
+
+
+class Catoni(BinaryLoss):
+    """Catoni's loss of the margin: rows that miss a margin level by far pull no harder than a fixed amount.
+
+    With the margin $z = y s$ of a score $s$ and a label $y \\in \\{-1, +1\\}$ it is $\\sigma^2 \\rho((\\gamma -
+    z)/\\sigma)$ (Holland 2019, Eq. 4): $\\rho(u) = u^2/2 - u^4/24$ up to $|u| = \\sqrt 2$, linear beyond. Margins above
+    the level $\\gamma$ cost, too. Its slope in the score is $-\\sigma \\psi((\\gamma - z)/\\sigma) y$, at most
+    $2\\sqrt2 \\sigma/3$ in size.
+
+    Labels may be `bool`, 0/1 or -1/+1; River's own binary losses misread -1.
+
+    Parameters
+    ----------
+    gamma
+        The margin level $\\gamma$ that is pursued.
+    scale
+        The $\\sigma$ of the loss: small ones heed the median of the margins, large ones their mean.
+
+    References
+    ----------
+    [^1]: Holland, M. (2019). Classification using margin pursuit.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, linear_model, metrics, preprocessing
+    >>> from stream_maxloss.losses import Catoni
+
+    >>> loss = Catoni()
+    >>> loss(True, 1.0), loss(True, 0.0), loss.gradient(True, -100.0)
+    (0.0, 0.4583, -0.9428)
+
+    >>> model = preprocessing.StandardScaler() | linear_model.LogisticRegression(loss=Catoni())
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.72%
+
+    """
+
+    def __init__(self, gamma: float = 1.0, scale: float = 1.0) -> None:
+        for name, value in (("gamma", gamma), ("scale", scale)):
+            if not 0.0 < value < math.inf:
+                raise ValueError(f"{name} must be positive and finite, got {value!r}; 1 is a good start")
+        self.gamma = gamma
+        self.scale = scale
+
+    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the loss at the score `y_pred`."""
+        size = np.abs(self.gamma - _signs_of_either(y_true) * y_pred) / self.scale
+        inside = np.minimum(size, ROOT_TWO)
+        loss = np.where(size > ROOT_TWO, CATONI_CAP * size - 0.5, inside * inside * (0.5 - inside * inside / 24.0))
+        return self.scale**2 * loss if isinstance(size, np.ndarray) else float(self.scale**2 * loss)
+
+    def gradient(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the derivative of the loss in the score `y_pred`."""
+        signs = _signs_of_either(y_true)
+        away = np.clip((self.gamma - signs * y_pred) / self.scale, -ROOT_TWO, ROOT_TWO)
+        slope = -self.scale * signs * (away - away * away * away / 6.0)
+        return slope if isinstance(slope, np.ndarray) else float(slope)
+
+    def mean_func(self, y_pred: Any) -> Any:
+        """Return the logistic function of the score, as the probability of the positive label."""
+        return _logistic_many(y_pred) if isinstance(y_pred, np.ndarray) else _logistic_one(y_pred)
+
+
+def _signs_of_either(labels: Any) -> Any:
+    return _signs_like(labels) if isinstance(labels, np.ndarray) else sign_of(labels)
 
 
 def _signs_like(labels: Any) -> NDArray[np.float64]:

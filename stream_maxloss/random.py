@@ -32,9 +32,9 @@ import secrets
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
+from stream_maxloss.machine.compiled import kept
 
-__all__ = ["make_generator", "next_below", "next_uint64", "next_uniform"]
+__all__ = ["make_generator", "next_below", "next_uint64", "next_uniform", "restore_generator"]
 
 _WORD = 0xFFFFFFFFFFFFFFFF
 _HALF_WORD = np.uint64(0xFFFFFFFF)
@@ -119,3 +119,17 @@ def next_below(state: NDArray[np.uint64], bound: int) -> int:
             product = (next_uint64(state) >> np.uint64(32)) * size
             low = product & _HALF_WORD
     return int(np.int64(product >> np.uint64(32)))
+
+
+def restore_generator(generator: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
+    """Go on with the state of another generator.
+
+    Raises
+    ------
+    ValueError
+        If the state is all zeros, from which nothing but zeros would be drawn, for ever.
+
+    """
+    if not state.any():
+        raise ValueError("state of a generator must not be all zeros; it would draw nothing else")
+    generator[:] = state

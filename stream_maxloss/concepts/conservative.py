@@ -9,7 +9,7 @@ from river import base
 
 from stream_maxloss.concepts.version_space import Label, plain_label
 
-__all__ = ["Conservative", "check_classifier", "is_mistake"]
+__all__ = ["Conservative", "is_mistake"]
 
 
 class Conservative(base.Wrapper, base.Classifier):
@@ -47,7 +47,8 @@ class Conservative(base.Wrapper, base.Classifier):
     """
 
     def __init__(self, model: base.Classifier) -> None:
-        check_classifier(model)
+        if not isinstance(model, base.Classifier):
+            raise TypeError(f"model must be a River classifier, got {model!r}; a mistake is a wrong label")
         self.model = model
         self._n_rows = 0
         self._n_mistakes = 0
@@ -87,12 +88,6 @@ class Conservative(base.Wrapper, base.Classifier):
 
         yield {"model": linear_model.LogisticRegression()}
         yield {"model": naive_bayes.GaussianNB()}
-
-
-def check_classifier(model: Any) -> None:
-    """Refuse to wrap what is not a River classifier."""
-    if not isinstance(model, base.Classifier):
-        raise TypeError(f"model must be a River classifier, got {model!r}; a mistake is a wrong label")
 
 
 def is_mistake(prediction: Label | None, label: Label) -> bool:

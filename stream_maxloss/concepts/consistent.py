@@ -30,11 +30,6 @@ class Consistent(VersionSpace):
         flipped labels. "reset": start again from the concepts that explain this row, which suits a target that
         changes. The mistake bound holds between contradictions only.
 
-    Raises
-    ------
-    ContradictionError
-        When no concept is left and `on_contradiction` is "raise".
-
     Notes
     -----
     Learning asks every concept of C_t once; predicting asks one. `alive`, `mistakes`, `mistake_bound` and

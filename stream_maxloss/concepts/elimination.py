@@ -40,8 +40,6 @@ class Elimination(base.Classifier):
 
     Raises
     ------
-    ContradictionError
-        When no disjunction is left and `on_contradiction` is "raise".
     ValueError
         When a feature is not boolean, naming the feature (and, while learning, the row), or a label not binary.
 
@@ -59,6 +57,8 @@ class Elimination(base.Classifier):
     """
 
     def __init__(self, threshold: float | None = None, on_contradiction: OnContradiction = "raise") -> None:
+        if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
+            raise ValueError(f"threshold must be a number or None, got {threshold!r}; None takes booleans only")
         self.threshold = threshold
         self.on_contradiction = on_contradiction
         check_on_contradiction(on_contradiction)
@@ -134,11 +134,8 @@ class Elimination(base.Classifier):
             raise ContradictionError(self._n_rows, "the label is positive, and no remaining literal is true of the row")
 
     def _split(self, x: Mapping[Any, Any], where: str) -> tuple[set[Hashable], set[Hashable]]:
-        true: set[Hashable] = set()
-        false: set[Hashable] = set()
-        for name, value in x.items():
-            (true if self._truth(name, value, where) else false).add(name)
-        return true, false
+        true = {name for name, value in x.items() if self._truth(name, value, where)}
+        return true, x.keys() - true
 
     def _truth(self, name: Hashable, value: Any, where: str) -> bool:
         value = plain_label(value)

@@ -25,20 +25,8 @@ class Halving(VersionSpace):
 
     Parameters
     ----------
-    concepts
-        The class C: callables from a row (a dict) to a label, or fitted River classifiers, which are asked but
-        never trained. They are kept, not copied: training one elsewhere changes what it answers here. A model
-        that answers None has no vote, and disagrees with every label.
-    on_contradiction
-        What a row does that no remaining concept explains. "raise" (default): `ContradictionError`, naming the
-        row; the remaining concepts stay as they were before it. "keep": pass over the row and go on with the
-        last consistent concepts. "reset": restart the vote among the concepts that explain this row. The
-        mistake bound holds between contradictions only.
-
-    Raises
-    ------
-    ContradictionError
-        When no concept is left and `on_contradiction` is "raise".
+    concepts, on_contradiction
+        As for `Consistent`. A model that answers None has no vote, and disagrees with every label.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from typing import Any
 
 from river import base
 
-from stream_maxloss.concepts.conservative import check_classifier, is_mistake
+from stream_maxloss.concepts.conservative import Conservative, is_mistake
 from stream_maxloss.concepts.version_space import Label
 
 __all__ = ["Certificate", "OnlineToPAC", "sample_size", "stage_length"]
@@ -91,15 +91,13 @@ class Certificate:
         return self.hypothesis.predict_proba_one(x, **kwargs)
 
 
-class OnlineToPAC(base.Wrapper, base.Classifier):
+class OnlineToPAC(Conservative):
     """Run a classifier in stages until one of its hypotheses earns a certificate.
 
-    A_PAC of the lecture notes *Online Algorithms* ("Building A_PAC"). The model is run conservatively: it
-    learns only from its mistakes, so that its hypothesis stands still within a stage. A mistake ends stage i and
-    begins stage i + 1; m_i = (1/epsilon) ln(1/delta_i) rows in a row without one end the search with a
-    certificate, where delta_i = delta / 2^i and the delta_i add up to delta. With a mistake bound M there are
-    at most M + 1 stages (`sample_size`); without one, a model that keeps erring is never certified, as it
-    should be.
+    A_PAC of the lecture notes *Online Algorithms* ("Building A_PAC"). The model is run conservatively, so that its
+    hypothesis stands still within a stage. A mistake ends stage i and begins stage i + 1; m_i rows without one
+    (`stage_length`) end the search with a certificate, and the delta_i add up to delta. With a mistake bound M there
+    are at most M + 1 stages (`sample_size`); without one, a model that keeps erring is never certified.
 
     Where the lecture stops, a stream goes on: the model keeps learning from its mistakes, in further stages. The
     union bound runs over all stages, so a later certificate replaces the earlier one at no cost in delta.
@@ -137,22 +135,15 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
     """
 
     def __init__(self, model: base.Classifier, epsilon: float, delta: float) -> None:
-        check_classifier(model)
+        super().__init__(model)
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             if not 0.0 < value < 1.0:
                 raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}; it is a probability")
-        self.model = model
         self.epsilon = epsilon
         self.delta = delta
         self._hypothesis = model.clone()
-        self._stage = 1
         self._run = 0
-        self._n_rows = 0
         self._certificate: Certificate | None = None
-
-    @property
-    def _wrapped_model(self) -> base.Classifier:
-        return self.model
 
     @property
     def certificate(self) -> Certificate | None:
@@ -172,7 +163,7 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
     @property
     def stage(self) -> int:
         """The current stage, from 1: one more than the mistakes made."""
-        return self._stage
+        return self._n_mistakes + 1
 
     @property
     def run(self) -> int:
@@ -180,49 +171,37 @@ class OnlineToPAC(base.Wrapper, base.Classifier):
         return self._run
 
     @property
-    def rows(self) -> int:
-        """Rows seen."""
-        return self._n_rows
-
-    @property
     def rows_to_go(self) -> int:
         """Rows without a mistake until the current hypothesis is certified; 0 once it is."""
-        return max(0, stage_length(self.epsilon, self.delta, self._stage) - self._run)
+        return max(0, stage_length(self.epsilon, self.delta, self.stage) - self._run)
 
     def learn_one(self, x: dict[Any, Any], y: Label, **kwargs: Any) -> None:
         """Lengthen the run, or learn from the mistake and begin the next stage."""
         self._n_rows += 1
         if is_mistake(self.model.predict_one(x), y):
+            # Counted only once it is learned: a row that the model refuses ends no stage.
             self.model.learn_one(x, y, **kwargs)
-            self._stage += 1
+            self._n_mistakes += 1
             self._run = 0
             return
         self._run += 1
-        if self._run == stage_length(self.epsilon, self.delta, self._stage):
+        if self._run == stage_length(self.epsilon, self.delta, self.stage):
             self._hypothesis = copy.deepcopy(self.model)
-            self._certificate = self._certify(self._stage, self._run, self._n_rows)
+            self._certificate = self._certify(self.stage, self._run, self._n_rows)
 
     def _certify(self, stage: int, stage_rows: int, rows: int) -> Certificate:
         return Certificate(self._hypothesis, self.epsilon, self.delta, stage, stage_rows, rows)
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Label | None:
-        """Return the label of the current hypothesis, certified or not."""
-        return self.model.predict_one(x, **kwargs)
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Label, float]:
-        """Return the probabilities of the current hypothesis, certified or not."""
-        return self.model.predict_proba_one(x, **kwargs)
-
     def state_dict(self) -> dict[str, Any]:
         """Return the counters; the states of `model` and `hypothesis` are their own."""
-        state = {"stage": self._stage, "run": self._run, "rows": self._n_rows}
+        state = {"stage": self.stage, "run": self._run, "rows": self._n_rows}
         if self._certificate is not None:
             state |= {f"certificate.{name}": getattr(self._certificate, name) for name in COUNTERS}
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, around a `model` and a `hypothesis` that are what they were."""
-        self._stage, self._run, self._n_rows = int(state["stage"]), int(state["run"]), int(state["rows"])
+        self._n_mistakes, self._run, self._n_rows = int(state["stage"]) - 1, int(state["run"]), int(state["rows"])
         self._certificate = None
         if "certificate.stage" in state:
             self._certificate = self._certify(*(int(state[f"certificate.{name}"]) for name in COUNTERS))

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from stream_maxloss.focus.admission import AdmitAll, ClassQuota, Reservoir, SubSample
+from stream_maxloss.focus.admission import Admission, AdmitAll, ClassQuota, Reservoir, SubSample
 from stream_maxloss.focus.classifier import FocusedClassifier
 from stream_maxloss.focus.focused import HardRow
+from stream_maxloss.focus.policy import Capped, Corrected, Credible, Exponential, Policy, Uniform
 from stream_maxloss.focus.regressor import FocusedRegressor
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.sum_tree import SumTree
 
 __all__ = [
+    "Admission",
     "AdmitAll",
+    "Capped",
     "ClassQuota",
+    "Corrected",
+    "Credible",
+    "Exponential",
     "FocusedClassifier",
     "FocusedRegressor",
     "HardRow",
+    "Policy",
     "Reservoir",
     "Slack",
     "SubSample",
     "SumTree",
+    "Uniform",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
+from stream_maxloss.card import Table, card
 from stream_maxloss.focus.admission import Admission
-from stream_maxloss.focus.game import Game, check_count, part_of, replay_entry_point
+from stream_maxloss.focus.game import Game, check_count, replay_entry_point
 from stream_maxloss.focus.native import NativeReplay
 from stream_maxloss.focus.player import player_draw
+from stream_maxloss.focus.policy import Policy
 from stream_maxloss.focus.slack import Slack
+from stream_maxloss.focus.theorems import snapshots_needed
 from stream_maxloss.focus.window import RowWindow, column_values, iterate_frame
 from stream_maxloss.linear.batch_checks import row_weights
 from stream_maxloss.linear.scaler import Scaler
+from stream_maxloss.protocol import Answers
+from stream_maxloss.state import part_of
 
 __all__ = ["Focused", "HardRow", "predicts_probabilities"]
 
@@ -78,9 +83,10 @@ class Focused(base.Wrapper):
     admission: str | Admission
     slack: Slack | float | None
     output: str
-    snapshots: int
+    snapshots: int | None
     span: str
     seed: int | None
+    policy: str | Policy
 
     def _begin(self, outputs: tuple[str, ...]) -> None:
         if self.output not in outputs:
@@ -88,8 +94,9 @@ class Focused(base.Wrapper):
             raise ValueError(
                 f"output must be one of {listed}, got {self.output!r}; 'last' predicts with the learner itself"
             )
-        check_count("snapshots", self.snapshots, 1, "it is the number of copies of the learner to keep")
-        kept = self.snapshots if self.output != "last" else 0
+        snapshots = snapshots_needed(self.window) if self.snapshots is None else self.snapshots
+        check_count("snapshots", snapshots, 1, "it is the number of copies of the learner to keep")
+        kept = snapshots if self.output != "last" else 0
         self._game = Game(
             self.window,
             self.replays,
@@ -101,6 +108,7 @@ class Focused(base.Wrapper):
             kept,
             self.span,
             self.seed,
+            self.policy,
         )
         self._rows = RowWindow(self.window)
         self._snapshots: list[Any] = []
@@ -116,8 +124,27 @@ class Focused(base.Wrapper):
     def _targets_of(self, y: Any) -> NDArray[np.float64]:
         raise NotImplementedError
 
+    def _forget_refused(self) -> None:
+        """Forget the labels of rows that were refused."""
+
     def _loss_of(self, x: Any, y: Any, keywords: dict[str, Any]) -> float:
         raise NotImplementedError
+
+    @property
+    def weights(self) -> dict[Hashable, float]:
+        """What the learner inside has learned: feature name -> weight.
+
+        Raises
+        ------
+        AttributeError
+            If it is no linear learner.
+
+        """
+        inner: Any = self._wrapped_model
+        inner = getattr(inner, "_last_step", inner)
+        if not hasattr(inner, "weights"):
+            raise AttributeError(f"weights must come from a linear learner, got {type(inner).__name__}, which has none")
+        return dict(inner.weights)
 
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         """Learn a row, let it into the window, and replay.
@@ -131,7 +158,11 @@ class Focused(base.Wrapper):
 
         """
         if self._native is not None:
-            self._native.learn(x, self._target_of(y), only_weight(kwargs))
+            try:
+                self._native.learn(x, self._target_of(y), only_weight(kwargs))
+            except Exception:
+                self._forget_refused()
+                raise
             return
         self._wrapped_model.learn_one(x, y, **kwargs)
         slot = self._game.admit(y)
@@ -176,7 +207,7 @@ class Focused(base.Wrapper):
     def learn_many(self, X: Any, y: Any, **kwargs: Any) -> None:
         """Learn the rows of a frame one after the other, just as `learn_one` would; `w` may be one for each row."""
         if self._native is not None:
-            self._learn_scored(X, y, only_weight(kwargs))
+            self.answer_learn_many(X, y, only_weight(kwargs))
             return
         w = kwargs.pop("w", None)
         weights = w if w is None or np.ndim(w) == 0 else column_values(w)
@@ -185,40 +216,62 @@ class Focused(base.Wrapper):
                 kwargs["w"] = weights[number] if isinstance(weights, list) else weights
             self.learn_one(x, label, **kwargs)
 
-    def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        """Learn the rows of a frame by the fast way; give the score that each had before it was learned."""
-        if self._native is None:
-            raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
-        targets = self._targets_of(y)
-        return self._native.learn_frame(X, targets, row_weights(w, len(targets)))
-
-    def _is_native(self) -> bool:
-        """Tell whether whole batches run in kernels."""
+    @property
+    def is_native(self) -> bool:
+        """Whether whole batches run in kernels: if the learner is native and its loss is not a Python function."""
         return self._native is not None
 
-    def _takes_scaled(self) -> bool:
-        """Tell whether rows can be scaled in a kernel: hashed features have lost the names that a scaler goes by."""
+    @property
+    def takes_scaled(self) -> bool:
+        """Whether rows can be scaled in a kernel: hashed features have lost the names that a scaler goes by."""
         return self._native is not None and self._native.model.features.grows
 
-    def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        """Learn the rows of a frame, each scaled as it comes and kept as it was scaled; give the scores before."""
+    def answer_many(self, X: Any) -> Answers:
+        """Predict every row of a frame and learn nothing."""
+        native = self._require_native()
+        return self._answers_of(native.scores(X), native.snapshots > 0)
+
+    def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0) -> Answers:
+        """Predict each row of a frame, then learn it with its replays; return what was said before."""
+        return self.answer_learn_scaled(None, X, y, w)
+
+    def answer_learn_scaled(self, scaler: Scaler | None, X: Any, y: Any, w: Any = 1.0) -> Answers:
+        """Do the same, each row scaled as it comes and kept as it was scaled."""
+        native = self._require_native()
+        try:
+            targets = self._targets_of(y)
+            scores = native.learn_frame(X, targets, row_weights(w, len(targets)), scaler)
+        except Exception:
+            self._forget_refused()
+            raise
+        return self._answers_of(scores, np.arange(len(scores)) >= native.alone)
+
+    def _require_native(self) -> NativeReplay:
         if self._native is None:
-            raise TypeError(f"the learner must be one of this library's, got {self._wrapped_model!r}; use learn_many")
-        targets = self._targets_of(y)
-        return self._native.learn_frame(X, targets, row_weights(w, len(targets)), scaler)
+            raise TypeError(f"the learner must be native to answer whole batches, got {self._wrapped_model!r}")
+        return self._native
+
+    def _answers_of(self, scores: NDArray[np.float64], by_snapshots: Any) -> Answers:
+        raise NotImplementedError
 
     def _replay(self, rounds: int) -> None:
         game = self._game
         player, slack, schedule = game.player, game.slack, game.schedule
-        rows, learn, loss_of = self._rows.rows, self._wrapped_model.learn_one, self._loss_of
-        keeps, forgives = schedule.plan[0] > 0, slack.active
-        finish, handle = replay_entry_point(), game.handle
+        rows, loss_of = self._rows.rows, self._loss_of
+        learn = getattr(self._wrapped_model, "relearn_one", self._wrapped_model.learn_one)
+        policy, settings = player.policy, player.policy.settings
+        keeps, forgives, corrects = schedule.plan[0] > 0, slack.active, type(policy).stride is not Policy.stride
+        finish, handle = replay_entry_point(type(policy).raised), game.handle
         slot, probability = player_draw(player.tree.nodes, player.tree.starts, player.game, player.generator)
         for left in range(rounds - 1, -1, -1):
             x, y, keywords, shared = rows[slot]
             if keeps:
                 self._keep(schedule.place())
-            loss = loss_of(x, y, shared)
+            loss = policy.seen(loss_of(x, y, shared), settings)
+            if corrects:
+                part = policy.stride(float(game.size), probability, settings)
+                # Not all learners take a weight, and most policies leave it alone.
+                keywords = {**keywords, "w": keywords.get("w", 1.0) * part} if part != 1.0 else keywords
             learn(x, y, **keywords)
             if forgives:
                 loss -= slack.get(slot)
@@ -233,6 +286,16 @@ class Focused(base.Wrapper):
             self._snapshots.append(snapshot)
         else:
             self._snapshots[place] = snapshot
+
+    def held_rows(self) -> NDArray[np.int64]:
+        """Give the numbers of the rows that the window holds, counted from 0 in the order in which rows came."""
+        return self._game.arrived[: self._game.size] - 1
+
+    def _repr_html_(self) -> str:
+        """Show parameters, the state of the game and the hardest rows in a notebook."""
+        hard = [[row.loss, row.weight, row.y, row.x] for row in self.hardest(5)]
+        tables: list[Table] = [("hardest rows", ["loss", "weight", "label", "row"], hard)]
+        return card(type(self).__name__, self._get_params(), self.describe(), tables)
 
     def hardest(self, k: int = 10) -> list[HardRow]:
         """Give the k rows of the window with the highest weight, highest first."""
@@ -310,6 +373,8 @@ class Focused(base.Wrapper):
         self._game.load_state_dict(part_of(state, "game"))
         rows = self._rows if self._native is None else self._native
         rows.load_state_dict(part_of(state, "rows"))
+        if self._native is None and len(self._rows.rows) != self._game.size:
+            raise ValueError(f"rows must be the {self._game.size} of the game, got {len(self._rows.rows)}")
 
 
 def only_weight(keywords: dict[str, Any]) -> Any:

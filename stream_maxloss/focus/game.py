@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numpy.typing import NDArray
 
-from stream_maxloss.focus.admission import Admission, Gate, make_admission
-from stream_maxloss.focus.player import ROUNDS, Player, player_admit, player_draw, player_update
+from stream_maxloss.described import ArrayOf, check_state
+from stream_maxloss.focus.admission import Admission, make_admission
+from stream_maxloss.focus.arena import Arena, arena_at, handle_of
+from stream_maxloss.focus.gate import Gate
+from stream_maxloss.focus.player import Player, make_update, player_admit, player_draw
+from stream_maxloss.focus.policy import Policy
 from stream_maxloss.focus.slack import Slack, SlackBook
 from stream_maxloss.focus.snapshots import SnapshotSchedule
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.machine.compiled import compiled, made_once
 from stream_maxloss.random import make_generator
-from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers
+from stream_maxloss.state import join_parts, part_of
 
 __all__ = ["Game", "default_replays", "replay_entry_point"]
-
-# Numbers in a player's array `game`.
-PLACES = ROUNDS + 1
 
 # Each part draws from its own sequence, so that how often one draws never shifts another.
 GATE_SEED = 0x5DEECE66D1CE4E5B
@@ -38,33 +38,28 @@ def default_replays(window: int) -> int:
     return max(1, round(math.log2(window)))
 
 
-# What `Game.handle` holds: the addresses of the arrays of a round, and their lengths where they vary.
-NODES, STARTS, STATE, GENERATOR, REPLAYED, NODE_COUNT, START_COUNT, SLOTS = range(8)
+@made_once
+def replay_entry_point(raised: Callable[..., float]) -> Callable[[int, int, float, float, bool], tuple[int, float]]:
+    """Return finish(handle, slot, probability, loss, again) of a policy.
 
+    It finishes one round and, if asked, draws the next: one crossing from Python instead of three, no array in it, and
+    without numba's choice among argument types.
+    """
+    update = make_update(raised)
 
-@compiled
-def replay_step(handle: int, slot: int, probability: float, loss: float, again: bool) -> tuple[int, float]:
-    """Finish one round and, if asked, draw the next: one crossing from Python instead of three, and no array in it."""
-    table = carray(pointer_to_integers(handle), (SLOTS + 1,))
-    nodes = carray(pointer_to_floats(table[NODES]), (table[NODE_COUNT],))
-    starts = carray(pointer_to_integers(table[STARTS]), (table[START_COUNT],))
-    game = carray(pointer_to_floats(table[STATE]), (PLACES,))
-    player_update(nodes, starts, game, slot, probability, loss)
-    # Two counts of 32 bits to a word.
-    replayed = carray(pointer_to_integers(table[REPLAYED]), ((table[SLOTS] + 1) // 2,)).view(np.int32)
-    replayed[slot] += 1
-    if again:
-        return player_draw(nodes, starts, game, carray(pointer_to_integers(table[GENERATOR]), (4,)).view(np.uint64))
-    return -1, 0.0
+    def replay_step(handle: int, slot: int, probability: float, loss: float, again: bool) -> tuple[int, float]:
+        arena = arena_at(handle)
+        update(arena.nodes, arena.starts, arena.game, arena.settings, slot, probability, loss)
+        arena.replayed[slot] += 1
+        if again:
+            return player_draw(arena.nodes, arena.starts, arena.game, arena.generator)
+        return -1, 0.0
 
-
-@cache
-def replay_entry_point() -> Callable[[int, int, float, float, bool], tuple[int, float]]:
-    """Return `replay_step` without numba's choice among argument types."""
+    kernel = compiled(replay_step)
     signature = (types.int64, types.int64, types.float64, types.float64, types.boolean)
-    replay_step.compile(signature)
+    kernel.compile(signature)
     entry_point: Callable[[int, int, float, float, bool], tuple[int, float]]
-    entry_point = replay_step.overloads[signature].entry_point
+    entry_point = kernel.overloads[signature].entry_point
     return entry_point
 
 
@@ -89,6 +84,8 @@ class Game:
         `"history"` or `"window"`: the rounds that the copies are drawn from.
     seed
         Seed of everything random.
+    policy
+        How rows are weighed: a `Policy` or its name.
 
     """
 
@@ -104,6 +101,7 @@ class Game:
         snapshots: int,
         span: str,
         seed: int | None,
+        policy: str | Policy = "exponential",
     ) -> None:
         check_count("window", window, 1, "it is the number of rows to keep")
         if replays is not None:
@@ -114,7 +112,7 @@ class Game:
         base = int(make_generator(seed)[0])
         self.replays = default_replays(window) if replays is None else int(replays)
         rounds = window * max(self.replays, 1)
-        self.player = Player(window, gamma, eta, share, base)
+        self.player = Player(window, gamma, eta, share, base, policy)
         self.slack = SlackBook(slack if isinstance(slack, Slack | None) else Slack(slack), window, rounds)
         self.gate = Gate(make_admission(admission), window, base ^ GATE_SEED)
         self.schedule = SnapshotSchedule(snapshots, rounds if span == "window" else None, base ^ SNAPSHOT_SEED)
@@ -128,12 +126,25 @@ class Game:
 
     @property
     def handle(self) -> int:
-        """The address of the table that `replay_step` takes; it holds as long as this game lives."""
+        """The address of the table of arrays that kernels take; it holds as long as this game lives."""
         if self._handle is None:
-            tree, player = self.player.tree, self.player
-            arrays = (tree.nodes, tree.starts, player.game, player.generator, self.replayed)
-            lengths = (len(tree.nodes), len(tree.starts), len(self.replayed))
-            self._handle = np.array([*(array.ctypes.data for array in arrays), *lengths], dtype=np.int64)
+            player, slack, schedule = self.player, self.slack, self.schedule
+            self._handle = handle_of(
+                Arena(
+                    nodes=player.tree.nodes,
+                    starts=player.tree.starts,
+                    game=player.game,
+                    generator=player.generator,
+                    settings=player.settings,
+                    book=slack.book,
+                    slack=slack.values,
+                    heap=slack.heap,
+                    where=slack.where,
+                    plan=schedule.plan,
+                    plan_generator=schedule.generator,
+                    replayed=self.replayed,
+                )
+            )
         return int(self._handle.ctypes.data)
 
     @property
@@ -187,21 +198,17 @@ class Game:
         """Return the whole state as a flat dictionary."""
         state: dict[str, Any] = {"arrived": self.arrived.copy(), "replayed": self.replayed.copy()}
         for name in ("player", "slack", "gate", "schedule"):
-            state.update({f"{name}.{key}": value for key, value in getattr(self, name).state_dict().items()})
+            state |= join_parts({name: getattr(self, name).state_dict()})
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the state of a game of the same parameters."""
+        slots = (self.capacity,)
+        check_state(state, {"arrived": ArrayOf("int64", slots, low=0), "replayed": ArrayOf("int32", slots)})
         self.arrived[:] = state["arrived"]
         self.replayed[:] = state["replayed"]
         for name in ("player", "slack", "gate", "schedule"):
             getattr(self, name).load_state_dict(part_of(state, name))
-
-
-def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """Give the entries under a dotted prefix, without it."""
-    start = prefix + "."
-    return {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
 
 
 def check_count(name: str, value: Any, least: int, remedy: str) -> None:

@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.described import ArrayOf, check_state
+from stream_maxloss.errors import ModelError
 from stream_maxloss.focus import arrays, kernels
-from stream_maxloss.focus.arrays import GameArrays, RowArrays
-from stream_maxloss.focus.game import Game, part_of
+from stream_maxloss.focus.game import Game
 from stream_maxloss.focus.native_window import NativeWindow
-from stream_maxloss.focus.rounds import current_score, loss_seen
-from stream_maxloss.focus.steady import is_steady_case, learn_steady, steady_arrays
+from stream_maxloss.focus.rounds import Play
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.batch_checks import check_length
 from stream_maxloss.linear.faults import check_rows, refuse_row
-from stream_maxloss.linear.model import LinearModel
-from stream_maxloss.linear.passes import split
+from stream_maxloss.linear.model import LinearModel, fits
 from stream_maxloss.linear.scaled import scale_rows_of
 from stream_maxloss.linear.scaler import Scaler
-from stream_maxloss.linear.scoring import OVERFLOW, fault_kind
+from stream_maxloss.linear.sums import OVERFLOW, fault_kind
+from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import Rows, read_frame, read_row
+from stream_maxloss.state import part_of
 
 __all__ = ["NativeReplay"]
 
 Floats = NDArray[np.float64]
-NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
 class NativeReplay:
@@ -56,46 +57,80 @@ class NativeReplay:
         low: float = -np.inf,
         high: float = np.inf,
     ) -> None:
+        if output != arrays.LAST and model.program.scores != 1:
+            raise ValueError("output must be 'last' for a learner with several scores a row; its snapshots cannot vote")
         self.model = model
         self.game = game
         self.window = NativeWindow(game.capacity, sparse=not model.features.grows)
         self._setup = np.array([game.replays, loss, output, scale, low, high], dtype=np.float64)
         self._spread = np.zeros(3)
         self._copies = np.zeros((int(game.schedule.plan[0]), len(model.memory)))
-        self._bundle: GameArrays | None = None
-        # Winnow counts the columns it has seen, so it must know which values of a row were absent.
-        self._counts_columns = model.memory[layout.RULE] >= layout.WINNOW
+        # A program that prepares rows looks at which values were absent, so it must be shown them.
+        self._counts_columns = model.program.prepare is not None
+        self._begin()
 
-    def _arrays(self) -> GameArrays:
-        if self._copies.shape[1] != len(self.model.memory):
-            self._grow_copies()
-        if self._bundle is None or self._bundle.copies is not self._copies:
-            self._bundle = self._make_bundle()
-        return self._bundle
+    def _begin(self) -> None:
+        self._alone = np.zeros(1, dtype=np.int64)
+        self._drawn, self._points = np.zeros(arrays.CHUNK, dtype=np.int64), np.zeros(arrays.CHUNK)
+        self._table: tuple[Any, Any, Any, NDArray[np.int64]] | None = None
+        self._places = (0, 0)
+        self._plays: dict[bool, Play] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Pickled apart, the bundle's arrays would be copies of the game's.
-        return {**self.__dict__, "_bundle": None}
+        # Elsewhere the arrays have other addresses.
+        left_out = ("_alone", "_drawn", "_places", "_plays", "_points", "_table")
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
-    def _make_bundle(self) -> GameArrays:
-        game = self.game
-        return GameArrays(
-            game.player.tree.nodes,
-            game.player.tree.starts,
-            game.player.game,
-            game.player.generator,
-            game.slack.book,
-            game.slack.values,
-            game.slack.heap,
-            game.slack.where,
-            game.schedule.plan,
-            game.schedule.generator,
-            self._copies,
-            game.arrived,
-            game.replayed,
-            self._setup,
-            self._spread,
-        )
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    @property
+    def _play(self) -> Play:
+        """What is played, as kernels are made for it."""
+        has_share = not self.game.player.is_plain
+        if has_share not in self._plays:
+            loss, output = int(self._setup[arrays.LOSS]), int(self._setup[arrays.OUTPUT])
+            has_slack, has_snapshots = self.game.slack.active, len(self._copies) > 0
+            policy = type(self.game.player.policy)
+            self._plays[has_share] = Play(
+                self.model.program,
+                loss,
+                output,
+                policy.seen,
+                policy.stride,
+                policy.raised,
+                has_slack,
+                has_share,
+                has_snapshots,
+            )
+        return self._plays[has_share]
+
+    def _tables(self) -> tuple[int, int]:
+        """Return the addresses of the learner's memory and of the table, for a kernel call at once."""
+        memory, window = self.model.memory, self.window.table
+        if self._copies.shape[1] != len(memory):
+            self._grow_copies()
+        copies, known = self._copies, self._table
+        if known is None or known[0] is not memory or known[1] is not window or known[2] is not copies:
+            game = self.game
+            others = (game.arrived, game.replayed, self._setup, self._spread, self._drawn, self._points, self._alone)
+            places = [address_of(copies), copies.shape[1], *(address_of(array) for array in others)]
+            table = np.array([*window.tolist(), *places], dtype=np.int64)
+            self._table = memory, window, copies, table
+            self._places = address_of(memory), address_of(table)
+        return self._places
+
+    def _held(self) -> tuple[tuple[int, int], tuple[Any, ...]]:
+        """Return the addresses as `_tables` does, and what they point into.
+
+        Whoever only reads keeps out no other thread, which may put larger arrays in their place meanwhile.
+        """
+        while True:
+            held = self.model.memory, self.window.arrays, self._copies
+            tables = self._tables()
+            if held[0] is self.model.memory and held[1] is self.window.arrays and held[2] is self._copies:
+                return tables, (*held, self._table)
 
     def _grow_copies(self) -> None:
         capacity = int(self.model.memory[layout.CAPACITY])
@@ -103,6 +138,11 @@ class NativeReplay:
         for place in range(self.game.schedule.stored):
             grown[place] = layout.grow(self._copies[place], capacity, self.model.initial)
         self._copies = grown
+
+    @property
+    def alone(self) -> int:
+        """How many rows of the last batch were scored before there was a snapshot."""
+        return int(self._alone[0])
 
     @property
     def snapshots(self) -> int:
@@ -119,21 +159,22 @@ class NativeReplay:
         model, game = self.model, self.game
         model.learn(x, target, w)
         columns, row = self._row_at_hand(x)
-        slot = game.gate.settle(target > 0.0)
-        self.window.reserve(len(model.features), 1, len(row), game.size)
-        status = kernels.replay_row(
-            model.memory,
-            slot,
-            game.gate.seen,
-            columns,
-            row,
-            len(row),
-            target,
-            float(w),
-            *self._arrays(),
-            *self.window.arrays,
-        )
-        if status != 0:
+        with model:
+            slot = game.gate.settle(target if model.program.scores == 0 else target > 0.0)
+            self.window.reserve(len(model.features), 1, len(row), game.size)
+            is_finite = kernels.replay_row(self._play)(
+                *self._tables(),
+                game.replays,
+                slot,
+                game.gate.seen,
+                0 if columns is None else address_of(columns),
+                address_of(row),
+                len(row),
+                target,
+                float(w),
+                game.handle,
+            )
+        if not is_finite:
             raise diverged()
 
     def replay(self, rounds: int) -> None:
@@ -145,21 +186,16 @@ class NativeReplay:
             If the learner diverges.
 
         """
-        setup = self._setup
-        setup[arrays.REPLAYS] = rounds
-        try:
-            status = kernels.replay_window(self.model.memory, self._arrays(), self.window.arrays)
-        finally:
-            setup[arrays.REPLAYS] = self.game.replays
-        if status != 0:
+        with self.model:
+            is_finite = kernels.replay_window(self._play)(*self._tables(), rounds, self.game.handle)
+        if not is_finite:
             raise diverged()
 
-    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64], Floats]:
-        """Give columns (none for the first ones) and values of the row that the model just learned."""
+    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64] | None, Floats]:
+        """Return columns (None for the first ones) and values of the row that the model just learned."""
         if self._counts_columns:
             return read_row(x, self.model.features, learn=False)
-        columns, row = self.model.row_at_hand(x)
-        return NO_COLUMNS if columns is None else columns, row
+        return self.model.row_at_hand(x)
 
     def learn_frame(self, frame: Any, targets: Floats, weights: Floats, scaler: Scaler | None = None) -> Floats:
         """Learn the rows of a frame, each with its replays; give the score that each had before it was learned.
@@ -172,23 +208,24 @@ class NativeReplay:
             If a value is refused: then nothing was learned. If the learner diverges: then it was up to that row.
 
         """
-        known = len(self.model.features)
-        try:
-            stretches = list(read_frame(frame, self.model.features, learn=True))
-            check_rows(stretches, self.model.features, self.model.memory[layout.RULE] == layout.WINNOW)
-            if sum(map(len, stretches)) != len(targets):
-                raise ValueError(f"y must have one label per row of X, got {len(targets)} labels")
-        except Exception:
-            self.model.features.truncate(known)
-            raise
-        scores = np.empty(len(targets))
-        first = 0
-        for rows in stretches:
-            part = slice(first, first + len(rows))
-            shown = None if scaler is None else scale_rows_of(scaler, self.model, rows)
-            scores[part] = self.learn_rows(rows, targets[part], weights[part], shown)
-            first += len(rows)
-        return scores
+        model = self.model
+        with model:
+            known = len(model.features)
+            try:
+                stretches = list(read_frame(frame, model.features, learn=True))
+                check_rows(stretches, model.features, model.program.prepare is not None)
+                check_length(sum(map(len, stretches)), targets)
+            except Exception:
+                model.features.truncate(known)
+                raise
+            scores = model.room_for_scores(len(targets))
+            first = self._alone[0] = 0
+            for rows in stretches:
+                part = slice(first, first + len(rows))
+                shown = None if scaler is None else scale_rows_of(scaler, model, rows)
+                scores[part] = self.learn_rows(rows, targets[part], weights[part], shown)
+                first += len(rows)
+            return scores
 
     def learn_rows(self, rows: Rows, targets: Floats, weights: Floats, shown: Floats | None = None) -> Floats:
         """Learn rows that were read with this model's feature map; give the scores before learning.
@@ -210,43 +247,35 @@ class NativeReplay:
         """
         model, game = self.model, self.game
         model._make_room()
-        slots, scores = self._settle(targets), np.empty(len(rows))
+        slots, scores = self._settle(targets), model.room_for_scores(len(rows))
         if not self.window.has_room(len(model.features)):
             entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
             self.window.reserve(len(model.features), len(rows), entries, game.size)
-        arrivals = game.gate.seen - len(rows)
-        if is_steady_case(model.memory, game, self.window.arrays, rows):
-            single = steady_arrays(self._arrays(), self.window.arrays)
-            shown = rows.values if shown is None else shown
-            row, status = learn_steady(
-                model.memory, *single, rows.values, shown, slots, arrivals, targets, weights, scores
-            )
-        else:
-            row, status = kernels.learn_batch(
-                model.memory,
-                self._arrays(),
-                self.window.arrays,
-                row_arrays(rows, shown),
-                slots,
-                arrivals,
-                targets,
-                weights,
-                scores,
-            )
+        row, status = kernels.learn_batch(self._play)(
+            *self._tables(),
+            game.replays,
+            game.gate.seen - len(rows),
+            *rows.addresses(),
+            address_of(rows.values if shown is None else shown),
+            *map(address_of, (slots, targets, weights, scores)),
+            game.handle,
+        )
         if row >= 0:
             raise diverged() if fault_kind(status) == OVERFLOW else refuse_row(rows, model.features, row, status)
         return scores
 
     def _settle(self, targets: Floats) -> NDArray[np.int64]:
         gate = self.game.gate
-        return gate.settle_many((targets > 0.0).tolist() if gate.by_label else targets)
+        if not gate.by_label:
+            return gate.settle_many(targets)
+        return gate.settle_many((targets if self.model.program.scores == 0 else targets > 0.0).tolist())
 
     def score(self, x: Mapping[Hashable, Any]) -> float:
         """Score one row: with the learner, or with its snapshots."""
         if not self.snapshots:
             return self.model.score(x)
         columns, values = read_row(x, self.model.features, learn=False)
-        return float(kernels.output_score(self._arrays(), columns, 0, values, 0, len(columns)))
+        return float(self._scores_of(Rows((), columns, values, np.array([0, len(columns)]), False), 0)[0])
 
     def scores(self, frame: Any) -> Floats:
         """Score the rows of a frame: with the learner, or with its snapshots."""
@@ -254,19 +283,28 @@ class NativeReplay:
             return self.model.scores(frame)
         parts, first = [], 0
         for rows in read_frame(frame, self.model.features, learn=False):
-            scores = np.zeros(len(rows))
-            row, status = kernels.score_snapshots(self._arrays(), row_arrays(rows), len(rows), scores)
-            if row >= 0:
-                raise refuse_row(rows, self.model.features, row, status, first)
-            parts.append(scores)
+            parts.append(self._scores_of(rows, first))
             first += len(rows)
         return np.concatenate(parts)
 
+    def _scores_of(self, rows: Rows, first: int) -> Floats:
+        """Score rows, of which the first is row `first` of the batch, with the snapshots."""
+        scores = self.model.room_for_scores(len(rows))
+        run = kernels.score_snapshots(self._play)
+        tables, held = self._held()
+        row, status = run(*tables, self.snapshots, *rows.addresses(), address_of(scores))
+        del held
+        if row >= 0:
+            raise refuse_row(rows, self.model.features, row, status, first)
+        return scores
+
     def loss(self, slot: int) -> float:
-        """Give the loss that the game would see on a row of the window now."""
-        h, _, v, u = split(self.model.memory)
-        score = current_score(h, v, u, self.window.arrays, slot)
-        return float(loss_seen(self._setup, self._spread, h, score, self.window.arrays.targets[slot]))
+        """Return the loss that the game would see on a row of the window now."""
+        loss_of = kernels.loss_of_slot(self._play)
+        tables, held = self._held()
+        loss = float(loss_of(*tables, slot))
+        del held
+        return loss
 
     def row(self, slot: int) -> tuple[dict[Hashable, float], float, float]:
         """Give the values of a row of the window that are not zero, by name, with its target and weight."""
@@ -290,21 +328,22 @@ class NativeReplay:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the rows and snapshots of a player around the same learner."""
-        self.window.load_state_dict(part_of(state, "window"))
-        self._copies = np.array(state["copies"], dtype=np.float64)
+        memory, schedule = self.model.memory, self.game.schedule
+        expected = {
+            "copies": ArrayOf("float64", (len(self._copies), "numbers"), finite=False),
+            "spread": ArrayOf("float64", (len(self._spread),)),
+        }
+        check_state(state, expected)
+        copies = state["copies"]
+        for copy in copies[: schedule.stored]:
+            if not fits(copy, memory) or copy[layout.CAPACITY] > memory[layout.CAPACITY]:
+                raise ValueError("copies must be of the learner's own kind and size")
+        # Not the columns that there is room for: a row is shown by the names of its own.
+        self.window.load_state_dict(part_of(state, "window"), self.game.size, len(self.model.features))
+        self._copies = copies.copy()
         self._spread[:] = state["spread"]
 
 
-def row_arrays(rows: Rows, shown: Floats | None = None) -> RowArrays:
-    """Give the arrays of rows in the one form that the kernels take."""
-    shown = rows.values if shown is None else shown
-    nothing, no_matrix = np.empty(0), np.empty((0, 0))
-    if rows.indptr is not None:
-        return RowArrays(arrays.SPARSE, no_matrix, rows.columns, rows.values, rows.indptr, no_matrix, shown)
-    form = arrays.PREFIX if rows.prefix else arrays.MATRIX
-    return RowArrays(form, rows.values, rows.columns, nothing, NO_COLUMNS, shown, nothing)
-
-
-def diverged() -> ValueError:
+def diverged() -> ModelError:
     """Give the error for a learner whose scores are no longer finite."""
-    return ValueError("the score of a row must stay finite, got an overflow; lower lr or use Scaler() | model")
+    return ModelError("the score of a row must stay finite, got an overflow; lower lr or use Scaler() | model")

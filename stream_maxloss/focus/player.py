@@ -5,11 +5,14 @@ The kernels take plain arrays, so that the native replay loop can call them; `Pl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.described import ArrayOf, check_numbers, check_state
+from stream_maxloss.focus.policy import Exponential, Policy, make_policy
 from stream_maxloss.focus.sum_tree import (
     RESCALE_ABOVE,
     RESCALE_BELOW,
@@ -20,15 +23,17 @@ from stream_maxloss.focus.sum_tree import (
     tree_rescale,
     tree_set,
 )
-from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.random import make_generator, next_below, next_uniform
+from stream_maxloss.machine.compiled import compiled, inner, made_once
+from stream_maxloss.random import make_generator, next_below, next_uniform, restore_generator
 
-__all__ = ["Player", "player_admit", "player_draw", "player_update"]
+__all__ = ["Player", "make_update", "player_admit", "player_draw", "player_update"]
 
 # Places in the array `game`: the weight of slot i is v_i = A u_i + B, with u_i the leaf of the tree.
 A, B, GAMMA, ETA, SHARE, SIZE, ROUNDS = range(7)
 # Weights stay below e^355 by rescaling; a factor of e^300 more is still a finite number.
 LARGEST_EXPONENT = 300.0
+# Whole numbers up to here are exact.
+LARGEST_COUNT = 2.0**53
 
 
 @compiled
@@ -60,31 +65,6 @@ def player_probability(nodes: Any, starts: Any, game: Any, slot: int) -> float:
 
 
 @compiled
-def player_update(
-    nodes: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    game: NDArray[np.float64],
-    slot: int,
-    probability: float,
-    loss: float,
-) -> None:
-    """Play one round on a drawn slot: v_i <- v_i exp(eta loss / p_i), then v <- (1 - a) v + a V/n."""
-    eta = game[ETA] if game[ETA] > 0.0 else 0.5 / game[SIZE]
-    factor = np.exp(eta * loss / probability)
-    if game[SHARE] == 0.0 and game[B] == 0.0:
-        tree_set(nodes, starts, slot, max(nodes[slot] * factor, SMALLEST_WEIGHT))
-    else:
-        # v f = A u' + B, solved for u'. Below B the leaf stops: what was shared evenly is not taken back.
-        leaf = nodes[slot] * factor + game[B] * (factor - 1.0) / game[A]
-        tree_set(nodes, starts, slot, max(leaf, SMALLEST_WEIGHT))
-        _share(nodes, starts, game)
-    game[ROUNDS] += 1.0
-    total = nodes[starts[-1] - 1]
-    if total > RESCALE_ABOVE or total < RESCALE_BELOW:
-        game[B] *= tree_rescale(nodes, starts)
-
-
-@compiled
 def _share(nodes: Any, starts: Any, game: Any) -> None:
     total = game[A] * nodes[starts[-1] - 1] + game[SIZE] * game[B]
     game[A] *= 1.0 - game[SHARE]
@@ -95,6 +75,53 @@ def _share(nodes: Any, starts: Any, game: Any) -> None:
         tree_build(nodes, starts)
         game[A] = 1.0
         game[B] = 0.0
+
+
+@made_once
+def make_update(raised: Callable[..., float]) -> Any:
+    """Return update(nodes, starts, game, settings, slot, probability, loss): one round on a drawn slot.
+
+    The weight becomes what the policy says, then v <- (1 - a) v + a V/n.
+    """
+    raise_one = inner(raised)
+
+    def update(nodes: Any, starts: Any, game: Any, settings: Any, slot: int, probability: float, loss: float) -> None:
+        size, total = game[SIZE], nodes[starts[-1] - 1]
+        eta = game[ETA] if game[ETA] > 0.0 else 0.5 / size
+        exponent = eta * loss / probability
+        if game[SHARE] == 0.0 and game[B] == 0.0:
+            weight = nodes[slot]
+            weight = raise_one(weight, total - weight, size, exponent, settings)
+            tree_set(nodes, starts, slot, max(weight, SMALLEST_WEIGHT))
+        else:
+            # The new v = A u' + B, solved for u'. Below B the leaf stops: what was shared evenly is not taken back.
+            weight = game[A] * nodes[slot] + game[B]
+            weight = raise_one(weight, game[A] * total + size * game[B] - weight, size, exponent, settings)
+            tree_set(nodes, starts, slot, max((weight - game[B]) / game[A], SMALLEST_WEIGHT))
+            _share(nodes, starts, game)
+        game[ROUNDS] += 1.0
+        total = nodes[starts[-1] - 1]
+        if total > RESCALE_ABOVE or total < RESCALE_BELOW:
+            game[B] *= tree_rescale(nodes, starts)
+
+    return inner(update)
+
+
+exponential_update = make_update(Exponential.raised)
+
+
+@compiled
+def player_update(
+    nodes: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    game: NDArray[np.float64],
+    slot: int,
+    probability: float,
+    loss: float,
+) -> None:
+    """Play one round of the paper's game on a drawn slot: v_i <- v_i exp(eta loss / p_i), then fixed share."""
+    # This policy looks at no settings.
+    exponential_update(nodes, starts, game, game, slot, probability, loss)
 
 
 @compiled
@@ -116,13 +143,15 @@ def player_admit(nodes: NDArray[np.float64], starts: NDArray[np.int64], game: ND
     tree_set(nodes, starts, slot, max(nodes[starts[-1] - 1] / others, SMALLEST_WEIGHT))
 
 
-@compiled
-def player_step(
-    nodes: Any, starts: Any, game: Any, generator: Any, slot: int, probability: float, loss: float
-) -> tuple[int, float]:
-    """Update and draw in one call: two crossings from Python would cost more than the work."""
-    player_update(nodes, starts, game, slot, probability, loss)
-    return player_draw(nodes, starts, game, generator)
+@made_once
+def playing(raised: Callable[..., float]) -> Any:
+    """Return `make_update` of a policy as Python calls it."""
+    update = make_update(raised)
+
+    def play(nodes: Any, starts: Any, game: Any, settings: Any, slot: int, probability: float, loss: float) -> None:
+        update(nodes, starts, game, settings, slot, probability, loss)
+
+    return compiled(play)
 
 
 class Player:
@@ -150,6 +179,8 @@ class Player:
         Rate a of fixed share, in [0, 1); old weight has a half-life of ln(2)/a rounds. 0 is the paper.
     seed
         Seed of the draws.
+    policy
+        How the weight of a drawn row changes: a `Policy` or its name.
 
     Raises
     ------
@@ -191,6 +222,7 @@ class Player:
         eta: float | None = None,
         share: float = 0.0,
         seed: int | None = None,
+        policy: str | Policy = "exponential",
     ) -> None:
         if not 0.0 < gamma <= 1.0:
             raise ValueError(f"gamma must lie in (0, 1], got {gamma!r}; 0.5 is the usual share of uniform draws")
@@ -203,10 +235,12 @@ class Player:
             raise ValueError(
                 f"share must lie in [0, 1), got {share!r}; 0 never forgets, 1/capacity forgets within a turn"
             )
+        self.policy = make_policy(policy)
+        self.settings = np.array(self.policy.settings, dtype=np.float64)
         self.tree = SumTree(capacity)
         self.game = np.zeros(7, dtype=np.float64)
         self.game[A] = 1.0
-        self.game[[GAMMA, ETA, SHARE]] = gamma, eta or 0.0, share
+        self.game[[GAMMA, ETA, SHARE]] = 1.0 if self.policy.draws_evenly else gamma, eta or 0.0, share
         self.generator = make_generator(seed)
 
     @property
@@ -240,12 +274,14 @@ class Player:
         """Raise the weight of a drawn slot by its loss (in [-1, 1]: slack may make it negative)."""
         if not -1.0 <= loss <= 1.0:
             raise ValueError(f"loss must lie in [0, 1], or down to -1 under slack, got {loss!r}; scale it first")
-        player_update(self.tree.nodes, self.tree.starts, self.game, slot, probability, loss)
+        update = playing(type(self.policy).raised)
+        update(self.tree.nodes, self.tree.starts, self.game, self.settings, slot, probability, loss)
 
     @property
     def is_plain(self) -> bool:
         """Whether the weights are the leaves themselves: fixed share is not, and was never, at work."""
-        return bool(self.game[SHARE] == 0.0 and self.game[A] == 1.0 and self.game[B] == 0.0)
+        game = self.game
+        return bool(game[SHARE] == 0.0 and game[A] == 1.0 and game[B] == 0.0)
 
     def weights(self) -> NDArray[np.float64]:
         """Give the weight v_i of each row held."""
@@ -267,6 +303,18 @@ class Player:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the state of a player of the same capacity."""
-        self.tree.load_state_dict({"leaves": state["tree.leaves"]})
-        self.game[:] = state["game"]
-        self.generator[:] = state["generator"]
+        expected = {
+            "game": ArrayOf("float64", (len(self.game),)),
+            "generator": ArrayOf("uint64", (len(self.generator),)),
+            "tree.leaves": ArrayOf("float64", (self.tree.capacity,), low=0.0),
+        }
+        check_state(state, expected)
+        game, leaves = state["game"], state["tree.leaves"]
+        most = {SIZE: self.tree.capacity, ROUNDS: LARGEST_COUNT}
+        check_numbers("game", game, self.game, settled=(GAMMA, ETA, SHARE), counts=most, positive=(A,))
+        size = int(game[SIZE])
+        if not (game[B] >= 0.0 and leaves[:size].all() and not leaves[size:].any() and np.isfinite(leaves.sum())):
+            raise ValueError(f"tree.leaves must be positive for the {size} rows held and 0 beyond; it draws from them")
+        self.tree.load_state_dict({"leaves": leaves})
+        self.game[:] = game
+        restore_generator(self.generator, state["generator"])

@@ -1,279 +1,252 @@
-"""The rounds of the game around one of our own learners, inside a kernel."""
+"""The rounds of the game around a native learner, written once and closed over what is played."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stream_maxloss.focus.arena import Arena
 from stream_maxloss.focus.arrays import (
     ABSOLUTE_ERROR,
+    CHUNK,
+    COPIES,
+    COPY,
+    DRAWN,
     HIGH,
-    LOSS,
     LOW,
     MEAN,
+    POINTS,
     PROBABILITY,
-    REPLAYS,
+    REPLAYED,
     SCALE,
     SEEN,
+    SETUP,
+    SPREAD,
     SQUARES,
     ZERO_ONE,
-    GameArrays,
 )
-from stream_maxloss.focus.native_window import WindowArrays
-from stream_maxloss.focus.player import SIZE, player_draw, player_update
-from stream_maxloss.focus.slack import KIND, slack_of, slack_step
-from stream_maxloss.focus.snapshots import COUNT, snapshot_place
-from stream_maxloss.linear.compiled import compiled, inner
-from stream_maxloss.linear.kernels import (
-    adapt,
-    commit,
-    count,
-    finish,
-    learn_dense,
-    learn_sparse,
-    plan,
+from stream_maxloss.focus.native_window import TARGETS, WEIGHTS, stored_row
+from stream_maxloss.focus.player import ETA, GAMMA, ROUNDS, SIZE, make_update, player_draw
+from stream_maxloss.focus.policy import Policy
+from stream_maxloss.focus.slack import slack_of, slack_step
+from stream_maxloss.focus.snapshots import snapshot_place
+from stream_maxloss.focus.sum_tree import (
+    RESCALE_ABOVE,
+    RESCALE_BELOW,
+    SMALLEST_WEIGHT,
+    tree_find,
+    tree_rescale,
+    tree_set,
 )
-from stream_maxloss.linear.memory import (
-    AVERAGED,
-    INTERCEPT,
-    LLM,
-    NEEDS_NORM,
-    RULE,
-    SCALE_SUM,
-    STEPS,
-    UPDATES,
-    V_INTERCEPT,
-    WARMUP,
-    WINNOW,
-    Floats,
-)
-from stream_maxloss.linear.memory import SCALE as WEIGHT_SCALE
-from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import game_loss, is_steady, logistic, margin_of, steady_step
-from stream_maxloss.linear.scoring import (
-    OVERFLOW,
-    combine,
-    dot_packed,
-    dot_stored,
-    fault,
-    score_dense,
-    score_sparse,
-    square_dense,
-    square_sparse,
-)
+from stream_maxloss.linear.logistic import logistic
+from stream_maxloss.linear.memory import CAPACITY, HEADER, ROW_LENGTH
+from stream_maxloss.linear.passes import inner_kernels
+from stream_maxloss.linear.program import Program
+from stream_maxloss.machine.compiled import inner, made_once
+from stream_maxloss.machine.pointers import load, load_integer, load_short, store, store_integer, store_short
+from stream_maxloss.machine.vectors import prefetch
+from stream_maxloss.random import next_below, next_uniform
 
-__all__ = ["current_score", "loss_seen", "play_round", "replay", "replay_plain", "widen_spread"]
+__all__ = ["Play", "make_loss", "make_replay", "widen_spread"]
 
 
-@inner
-def widen_spread(spread: Floats, target: float) -> None:
-    """Count a target into the running mean and the sum of squared deviations."""
-    spread[SEEN] += 1.0
-    deviation = target - spread[MEAN]
-    spread[MEAN] += deviation / spread[SEEN]
-    spread[SQUARES] += deviation * (target - spread[MEAN])
+@dataclass(frozen=True)
+class Play:
+    """What is settled before a kernel of the game is compiled: the learner's program, the loss, and what is at work.
 
+    Parameters
+    ----------
+    program
+        The learner's.
+    loss, output
+        Codes from `arrays`.
+    seen, stride, raised
+        The functions of the policy.
+    has_slack, has_share, has_snapshots
+        Whether slack, fixed share and snapshots are at work; what is not costs nothing, not even to compile.
 
-@inner
-def keep_copy(copies: Floats, place: int, memory: Floats) -> None:
-    """Keep the learner as it is; number by number, since to assign a row would compile an error's text for 3 s."""
-    for k in range(memory.shape[0]):
-        copies[place, k] = memory[k]
-
-
-@compiled
-def loss_seen(setup: Floats, spread: Floats, h: Floats, score: float, target: float) -> float:
-    """Give the loss in [0, 1] that the game sees on a row with this score."""
-    kind = setup[LOSS]
-    if kind == ZERO_ONE:
-        return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
-    if kind == PROBABILITY:
-        return logistic(target * score)
-    if kind == ABSOLUTE_ERROR:
-        error = abs(min(max(score, setup[LOW]), setup[HIGH]) - target)
-        scale = setup[SCALE] if setup[SCALE] > 0.0 else math.sqrt(spread[SQUARES] / spread[SEEN])
-        if scale > 0.0:
-            return min(1.0, error / scale)
-        return 1.0 if error > 0.0 else 0.0
-    return game_loss(h, score, target)
-
-
-@compiled
-def current_score(h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> float:
-    """Score a row of the window with the current iterate w_t, which is what the game is played against."""
-    # Not as the 32 bits that it is stored in: every kernel would be compiled twice.
-    length = np.int64(window.lengths[slot])
-    if window.matrix.shape[1] > 0:
-        if h[RULE] < WINNOW:
-            return combine(h, dot_stored(v, window.matrix, slot, length))
-        return score_dense(h, v, u, window.matrix, slot, length)
-    first = window.first[slot]
-    if h[RULE] < WINNOW:
-        return combine(h, dot_packed(v, window.columns, first, window.values, first, length))
-    return score_sparse(h, v, u, window.columns, first, window.values, first, length)
-
-
-@inner
-def learn_again(memory: Floats, h: Floats, v: Floats, u: Floats, window: WindowArrays, slot: int) -> None:
-    """Let the learner learn a row of the window."""
-    length, target, weight = np.int64(window.lengths[slot]), window.targets[slot], window.weights[slot]
-    if window.matrix.shape[1] > 0:
-        learn_dense(memory, h, v, u, window.matrix, slot, length, target, weight)
-    else:
-        first = window.first[slot]
-        learn_sparse(memory, h, v, u, window.columns, first, window.values, first, length, target, weight)
-
-
-@inner
-def play_round(memory: Floats, h: Floats, v: Floats, u: Floats, game: GameArrays, window: WindowArrays) -> bool:
-    """Replay one row with a multiplicative rule; give False if the learner has diverged on it."""
-    slot, probability = player_draw(game.nodes, game.starts, game.game, game.generator)
-    if game.plan[COUNT] > 0.0:
-        place = snapshot_place(game.plan, game.plan_generator)
-        if place >= 0:
-            keep_copy(game.copies, place, memory)
-    score = current_score(h, v, u, window, slot)
-    if not math.isfinite(score):
-        return False
-    loss = loss_seen(game.setup, game.spread, h, score, window.targets[slot])
-    learn_again(memory, h, v, u, window, slot)
-    if game.book[KIND] != 0.0:
-        loss -= slack_of(game.book, game.slack, slot)
-        slack_step(game.book, game.slack, game.heap, game.where, slot)
-    player_update(game.nodes, game.starts, game.game, slot, probability, loss)
-    game.replayed[slot] += 1
-    return True
-
-
-@inner
-def replay(memory: Floats, game: GameArrays, window: WindowArrays) -> int:
-    """Play the rounds that follow an arrival; give 0 or a fault."""
-    rounds = int(game.setup[REPLAYS])
-    if game.game[SIZE] == 0.0 or rounds == 0:
-        return 0
-    h, _, v, u = split(memory)
-    if h[RULE] >= WINNOW:
-        for _ in range(rounds):
-            if not play_round(memory, h, v, u, game, window):
-                return fault(OVERFLOW, 0)
-        return 0
-    finite = replay_plain(
-        memory,
-        rounds,
-        game.nodes,
-        game.starts,
-        game.game,
-        game.generator,
-        game.book,
-        game.slack,
-        game.heap,
-        game.where,
-        game.plan,
-        game.plan_generator,
-        game.copies,
-        game.replayed,
-        game.setup,
-        game.spread,
-        window.matrix,
-        window.columns,
-        window.values,
-        window.first,
-        window.lengths,
-        window.targets,
-        window.weights,
-    )
-    return 0 if finite else fault(OVERFLOW, 0)
-
-
-@inner
-def replay_plain(
-    memory: Floats,
-    rounds: int,
-    nodes: Floats,
-    starts: NDArray[np.int64],
-    game: Floats,
-    generator: NDArray[np.uint64],
-    book: Floats,
-    slack: Floats,
-    heap: NDArray[np.int32],
-    where: NDArray[np.int32],
-    schedule: Floats,
-    schedule_generator: NDArray[np.uint64],
-    copies: Floats,
-    replayed: NDArray[np.int32],
-    setup: Floats,
-    spread: Floats,
-    matrix: Floats,
-    columns: NDArray[np.int32],
-    values: Floats,
-    firsts: NDArray[np.int64],
-    lengths: NDArray[np.int32],
-    targets: Floats,
-    weights: Floats,
-) -> bool:
-    """Play rounds with an additive rule; give False if the learner has diverged.
-
-    It is `play_round` and the learner's step written out, as in `linear.passes.run_plain`: handing arrays to functions
-    that are not merged into one costs three times as much as the round itself.
     """
-    h, _, v, u = split(memory)
-    dense = matrix.shape[1] > 0
-    steady, limit = is_steady(h), margin_of(h)
-    for _ in range(rounds):
-        slot, probability = player_draw(nodes, starts, game, generator)
-        length = np.int64(lengths[slot])
-        first = 0 if dense else firsts[slot]
-        if schedule[COUNT] > 0.0:
-            place = snapshot_place(schedule, schedule_generator)
-            if place >= 0:
-                keep_copy(copies, place, memory)
-        norm = 0.0
-        if dense:
-            total = dot_stored(v, matrix, slot, length)
-            if h[NEEDS_NORM] != 0.0:
-                norm = square_dense(matrix, slot, length) + h[INTERCEPT]
-        else:
-            total = dot_packed(v, columns, first, values, first, length)
-            if h[NEEDS_NORM] != 0.0:
-                norm = square_sparse(values, first, length) + h[INTERCEPT]
-        score = combine(h, total)
-        if not math.isfinite(score):
-            return False
-        target = targets[slot]
-        loss = loss_seen(setup, spread, h, score, target)
-        count(h, score, target)
-        if steady:
-            # `plan`, `commit` and `finish` for the rules that only ever add.
-            coefficient = steady_step(h, h[STEPS], target, weights[slot]) if target * score <= limit else 0.0
-            delta = coefficient / h[WEIGHT_SCALE]
-            if coefficient != 0.0:
-                h[UPDATES] += 1.0
-                h[V_INTERCEPT] += h[INTERCEPT] * delta
-        else:
-            shrink, coefficient = plan(h, score, target, weights[slot], norm)
-            delta = commit(h, shrink, coefficient, score, norm)
-        if coefficient != 0.0:
-            correction = h[SCALE_SUM] * delta if h[AVERAGED] != 0.0 else 0.0
-            if dense:
-                for j in range(length):
-                    v[j] += delta * matrix[slot, j]
-                if correction != 0.0:
-                    for j in range(length):
-                        u[j] += correction * matrix[slot, j]
+
+    program: Program
+    loss: int
+    output: int
+    seen: Callable[..., float]
+    stride: Callable[..., float]
+    raised: Callable[..., float]
+    has_slack: bool
+    has_share: bool
+    has_snapshots: bool
+
+
+@inner
+def widen_spread(spread: int, target: float) -> None:
+    """Count a target into the running mean and the sum of squared deviations."""
+    seen = load(spread, SEEN) + 1.0
+    store(spread, SEEN, seen)
+    deviation = target - load(spread, MEAN)
+    store(spread, MEAN, load(spread, MEAN) + deviation / seen)
+    store(spread, SQUARES, load(spread, SQUARES) + deviation * (target - load(spread, MEAN)))
+
+
+def wrong_sign(m: int, t: int, score: float, target: float) -> float:
+    """Return 1 for a wrong label."""
+    return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
+
+
+def error_probability(m: int, t: int, score: float, target: float) -> float:
+    """Return the logistic probability of the other label."""
+    return logistic(target * score)
+
+
+def share_of_scale(m: int, t: int, score: float, target: float) -> float:
+    """Return the error of a regressor's clipped prediction as a share of the scale: as set, or the targets' own."""
+    setup, spread = load_integer(t, SETUP), load_integer(t, SPREAD)
+    error = abs(min(max(score, load(setup, LOW)), load(setup, HIGH)) - target)
+    scale = load(setup, SCALE)
+    if scale <= 0.0:
+        scale = math.sqrt(load(spread, SQUARES) / load(spread, SEEN))
+    if scale > 0.0:
+        return min(1.0, error / scale)
+    return 1.0 if error > 0.0 else 0.0
+
+
+def wrong_class(m: int, t: int, shown: Any, target: float) -> float:
+    """Return 1 if another class is likelier, of a program that has a probability for each."""
+    _, said, room = shown
+    likeliest = 0
+    for c in range(1, room):
+        if load(said, c) > load(said, likeliest):
+            likeliest = c
+    return 0.0 if likeliest == target else 1.0
+
+
+@made_once
+def make_loss(program: Program, kind: int) -> Any:
+    """Return loss(m, t, score, target): the loss in [0, 1] that the game sees."""
+    if program.scores == 0 and kind == ZERO_ONE:
+        return inner(wrong_class)
+    known = {ZERO_ONE: wrong_sign, PROBABILITY: error_probability, ABSOLUTE_ERROR: share_of_scale}
+    # The own loss of a program with a probability for each class is 1 - p(y).
+    if kind in known and program.scores > 0:
+        plain = inner(known[kind])
+        if program.scores == 1:
+            return plain
+
+        def loss_of_first(m: int, t: int, score: Any, target: float) -> float:
+            return plain(m, t, score[0], target)
+
+        return inner(loss_of_first)
+    own = inner_kernels(program).loss
+
+    def loss(m: int, t: int, score: Any, target: float) -> float:
+        return own(m, score, target)
+
+    return inner(loss)
+
+
+@inner
+def draw_ahead(t: int, count: int, game: Any, generator: Any) -> None:
+    """Draw what does not depend on weights: the slots of even draws, and for the others -1 and a point in [0, 1).
+
+    The rows known by that are asked for: they lie in the third-level cache, or beyond if others share it.
+    """
+    drawn, points, targets = load_integer(t, DRAWN), load_integer(t, POINTS), load_integer(t, TARGETS)
+    for k in range(count):
+        if next_uniform(generator) >= game[GAMMA]:
+            store_integer(drawn, k, -1)
+            store(points, k, next_uniform(generator))
+            continue
+        slot = next_below(generator, np.int64(game[SIZE]))
+        store_integer(drawn, k, slot)
+        _, x, length, _ = stored_row(t, slot)
+        for line in range(x, x + 8 * length, 64):
+            prefetch(line)
+        prefetch(targets + 8 * slot)
+
+
+@inner
+def keep_copy(t: int, place: int, m: int) -> None:
+    """Keep the learner as it is, without the row at hand."""
+    length, row = load_integer(t, COPY), int(load(m, CAPACITY))
+    goal = load_integer(t, COPIES) + 8 * length * place
+    for k in range(ROW_LENGTH):
+        store(goal, k, load(m, k))
+    for k in range(ROW_LENGTH, HEADER + row):
+        store(goal, k, 0.0)
+    for k in range(HEADER + row, length):
+        store(goal, k, load(m, k))
+
+
+@made_once
+def make_raise(raised: Callable[..., float]) -> Any:
+    """Return raise_weight(arena, slot, total, exponent): a round of a game without fixed share."""
+    raise_one = inner(raised)
+
+    def raise_weight(arena: Arena, slot: int, total: float, exponent: float) -> None:
+        nodes, starts = arena.nodes, arena.starts
+        weight = nodes[slot]
+        weight = raise_one(weight, total - weight, arena.game[SIZE], exponent, arena.settings)
+        tree_set(nodes, starts, slot, max(weight, SMALLEST_WEIGHT))
+        root = nodes[starts[-1] - 1]
+        if root > RESCALE_ABOVE or root < RESCALE_BELOW:
+            tree_rescale(nodes, starts)
+
+    return inner(raise_weight)
+
+
+@made_once
+def make_replay(play: Play) -> Callable[..., bool]:
+    """Return replay(m, t, rounds, arena): play some rounds; False if the learner has diverged."""
+    parts = inner_kernels(play.program)
+    current, step, is_finite = parts.current, parts.replay, parts.is_finite
+    loss_seen = make_loss(play.program, play.loss)
+    seen, stride, raise_weight = inner(play.seen), inner(play.stride), make_raise(play.raised)
+    update, corrects = make_update(play.raised), play.stride is not Policy.stride
+    has_slack, has_share, has_snapshots = play.has_slack, play.has_share, play.has_snapshots
+
+    def replay(m: int, t: int, rounds: int, arena: Arena) -> bool:
+        nodes, starts, game, settings = arena.nodes, arena.starts, arena.game, arena.settings
+        targets, weights, replayed = load_integer(t, TARGETS), load_integer(t, WEIGHTS), load_integer(t, REPLAYED)
+        drawn, points, root = load_integer(t, DRAWN), load_integer(t, POINTS), starts[-1] - 1
+        gamma, size = game[GAMMA], game[SIZE]
+        eta, even = game[ETA] if game[ETA] > 0.0 else 0.5 / size, gamma / size
+        for k in range(rounds):
+            total, probability = nodes[root], 0.0
+            if has_share:
+                slot, probability = player_draw(nodes, starts, game, arena.generator)
             else:
-                for k in range(first, first + length):
-                    v[columns[k]] += delta * values[k]
-                    if correction != 0.0:
-                        u[columns[k]] += correction * values[k]
-        if not steady:
-            finish(h, v)
-            if h[RULE] == LLM or h[WARMUP] > 0.0:
-                adapt(memory, h, score, target)
-        if book[KIND] != 0.0:
-            loss -= slack_of(book, slack, slot)
-            slack_step(book, slack, heap, where, slot)
-        player_update(nodes, starts, game, slot, probability, loss)
-        replayed[slot] += 1
-    return True
+                if k % CHUNK == 0:
+                    draw_ahead(t, min(CHUNK, rounds - k), game, arena.generator)
+                slot = load_integer(drawn, k % CHUNK)
+                if slot < 0:
+                    slot = tree_find(nodes, starts, load(points, k % CHUNK) * total)
+                if corrects:
+                    probability = even + (1.0 - gamma) * nodes[slot] / total
+            if has_snapshots:
+                place = snapshot_place(arena.plan, arena.plan_generator)
+                if place >= 0:
+                    keep_copy(t, place, m)
+            row, target, weight = stored_row(t, slot), load(targets, slot), load(weights, slot)
+            score = current(m, row)
+            if not is_finite(score):
+                return False
+            loss = seen(loss_seen(m, t, score, target), settings)
+            step(m, row, score, target, weight * stride(size, probability, settings) if corrects else weight)
+            if has_slack:
+                loss -= slack_of(arena.book, arena.slack, slot)
+                slack_step(arena.book, arena.slack, arena.heap, arena.where, slot)
+            if has_share:
+                update(nodes, starts, game, settings, slot, probability, loss)
+            else:
+                game[ROUNDS] += 1.0
+                if loss != 0.0:
+                    probability = even + (1.0 - gamma) * nodes[slot] / total
+                    raise_weight(arena, slot, total, eta * loss / probability)
+            store_short(replayed, slot, load_short(replayed, slot) + 1)
+        return True
+
+    return inner(replay)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.described import ArrayOf, check_numbers, check_state
+from stream_maxloss.machine.compiled import compiled
 
 __all__ = ["Slack", "SlackBook", "slack_of", "slack_release", "slack_step"]
 
@@ -320,5 +321,18 @@ class SlackBook:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the state of a book of the same choice and capacity."""
+        slots = len(self.heap)
+        expected = {
+            "book": ArrayOf("float64", (len(self.book),)),
+            "values": ArrayOf("float64", (len(self.values),)),
+            "heap": ArrayOf("int32", (slots,), low=0, below=max(slots, 1)),
+            "where": ArrayOf("int32", (slots,), low=-1, below=max(slots, 1)),
+        }
+        check_state(state, expected)
+        book, heap, where = state["book"], state["heap"], state["where"]
+        check_numbers("book", book, self.book, settled=(KIND, BUDGET, STEP), counts={ACTIVE: slots})
+        active = int(book[ACTIVE])
+        if (where[heap[:active]] != np.arange(active)).any() or np.count_nonzero(where >= 0) != active:
+            raise ValueError("where must give the place of each slot in the heap, got others")
         for name in ("book", "values", "heap", "where"):
             getattr(self, name)[:] = state[name]

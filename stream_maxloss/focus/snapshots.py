@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.random import make_generator, next_below, next_uniform
+from stream_maxloss.described import ArrayOf, check_numbers, check_state
+from stream_maxloss.machine.compiled import compiled
+from stream_maxloss.random import make_generator, next_below, next_uniform, restore_generator
 
 __all__ = ["SnapshotSchedule", "snapshot_place"]
 
@@ -118,5 +119,12 @@ class SnapshotSchedule:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take up the state of a schedule of the same count and horizon."""
+        expected = {
+            "plan": ArrayOf("float64", (len(self.plan),), low=0.0, finite=False),
+            "generator": ArrayOf("uint64", (len(self.generator),)),
+        }
+        check_state(state, expected)
+        # What is stored can only be copied over in place.
+        check_numbers("plan", state["plan"], self.plan, settled=(COUNT, HORIZON), counts={STORED: self.plan[COUNT]})
         self.plan[:] = state["plan"]
-        self.generator[:] = state["generator"]
+        restore_generator(self.generator, state["generator"])

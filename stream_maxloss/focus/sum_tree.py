@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.machine.compiled import compiled
 from stream_maxloss.random import next_uniform
 
 __all__ = ["SumTree", "tree_build", "tree_find", "tree_layout", "tree_rescale", "tree_set"]

@@ -15,6 +15,7 @@ from stream_maxloss.leverage.margin_losses import (
     normalised_difference,
     normalised_mixture,
 )
+from stream_maxloss.leverage.margin_pursuit import MarginPursuit
 from stream_maxloss.leverage.rademacher import (
     generalisation_bound,
     linear_complexity,
@@ -31,6 +32,7 @@ __all__ = [
     "Inseparability",
     "LinearSeparator",
     "LogBoost",
+    "MarginPursuit",
     "Parallel",
     "Sequential",
     "TemplateSet",

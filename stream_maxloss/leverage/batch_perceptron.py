@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
 from stream_maxloss.leverage.linear_fit import LinearFit
 from stream_maxloss.leverage.separator import shortest_separator
 from stream_maxloss.leverage.signed_rows import is_sparse, read_signed_rows
+from stream_maxloss.machine.compiled import kept
 
 __all__ = ["BatchPerceptron", "perceptron_bound"]
 

@@ -54,25 +54,7 @@ class LinearFit:
         self._names, self._classes = rows.names, rows.classes
         return rows
 
-    def _start(self, columns: int, warm_start: bool) -> NDArray[np.float64]:
-        """Return lambda_1: the last solution where the fit goes on from it, else 0."""
-        if not warm_start or self._solution is None:
-            return np.zeros(columns)
-        if len(self._solution) != columns:
-            raise ValueError(
-                f"X must have as many columns as the fit to continue, got {columns}; it had {len(self._solution)}"
-            )
-        return self._solution.copy()
-
     def _fitted(self) -> NDArray[np.float64]:
         if self._solution is None:
             raise ValueError(f"{type(self).__name__} must have a solution first, got none; call fit")
         return self._solution
-
-
-def check_leverage_arguments(iterations: int, tolerance: float) -> None:
-    """Refuse a number of iterations or a tolerance that makes no sense."""
-    if iterations < 0:
-        raise ValueError(f"iterations must not be negative, got {iterations!r}")
-    if not tolerance >= 0.0:
-        raise ValueError(f"tolerance must not be negative, got {tolerance!r}; 0 stops at a stationary point only")

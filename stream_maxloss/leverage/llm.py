@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stream_maxloss.leverage.linear_fit import LinearFit, check_leverage_arguments
+from stream_maxloss.leverage.leveraging import Leveraging, Vector
 from stream_maxloss.leverage.margin_losses import logistic_mixture, mislabel_probability, misprediction_probability
-from stream_maxloss.leverage.templates import RowCondition, Templates, bind_templates
+from stream_maxloss.leverage.signed_rows import SignedRows
+from stream_maxloss.leverage.templates import RowCondition, Templates
 
 __all__ = ["LLM"]
 
@@ -18,7 +18,7 @@ __all__ = ["LLM"]
 SMALLEST_EPSILON = 1e-12
 
 
-class LLM(LinearFit):
+class LLM(Leveraging):
     """Leveraging Logistic Mixture: EM for flipped labels, interleaved with boosting steps.
 
     The labels are taken to come from a logistic model and to be flipped with probability epsilon. Each iteration
@@ -80,6 +80,8 @@ class LLM(LinearFit):
 
     """
 
+    _condition = RowCondition
+
     def __init__(
         self,
         epsilon: float = 0.1,
@@ -90,55 +92,38 @@ class LLM(LinearFit):
         intercept: bool = False,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(intercept)
-        check_leverage_arguments(iterations, tolerance)
+        super().__init__(templates, iterations, tolerance, intercept, warm_start)
         if not 0.0 < epsilon < 0.5:
             raise ValueError(f"epsilon must lie strictly between 0 and 1/2, got {epsilon!r}; it is a rate of flips")
         if update_epsilon < 0:
             raise ValueError(f"update_epsilon must not be negative, got {update_epsilon!r}; 0 keeps epsilon fixed")
         self.epsilon = epsilon
         self.update_epsilon = update_epsilon
-        self.templates = templates
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.warm_start = warm_start
         self.estimated_epsilon = epsilon
-        self.losses: NDArray[np.float64] = np.empty(0)
-        self.progress: NDArray[np.float64] = np.empty(0)
-        self.label_noise: NDArray[np.float64] = np.empty(0)
+        self.label_noise: Vector = np.empty(0)
 
-    def fit(self, X: Any, y: Any = None) -> LLM:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to a table and its labels, or to a model's retained window."""
         rows = self._read(X, y)
-        templates = bind_templates(self.templates, RowCondition(rows))
-        solution = self._start(rows.shape[1], self.warm_start)
-        epsilon = self.estimated_epsilon if self.warm_start else self.epsilon
-        margins = rows.product(solution)
-        losses, progress = [logistic_mixture(margins, epsilon).sum()], []
-        for iteration in range(1, self.iterations + 1):
-            alpha = mislabel_probability(margins, epsilon)
-            weight = (1.0 - alpha) * misprediction_probability(margins)
-            up, down = rows.split_sums(weight)
-            odds = epsilon / (1.0 - epsilon)
-            W_up, W_down = up + odds * down, down + odds * up
-            gains = (np.sqrt(W_up) - np.sqrt(W_down)) ** 2
-            a = templates.best(gains)
-            delta = a * half_log_ratio(W_up, W_down)
-            solution += delta
-            margins += rows.product(delta)
-            if self.update_epsilon and iteration % self.update_epsilon == 0:
-                epsilon = max(float(alpha.mean()), SMALLEST_EPSILON)
-            progress.append(a @ gains)
-            losses.append(logistic_mixture(margins, epsilon).sum())
-            if progress[-1] <= self.tolerance:
-                break
-        self._solution, self.estimated_epsilon = solution, epsilon
-        self.losses, self.progress = np.array(losses), np.array(progress)
-        self.label_noise = mislabel_probability(margins, epsilon)
+        if not self.warm_start:
+            self.estimated_epsilon = self.epsilon
+        self.label_noise = mislabel_probability(self._descend(rows), self.estimated_epsilon)
         return self
 
+    def _loss(self, margins: Vector) -> Vector:
+        return logistic_mixture(margins, self.estimated_epsilon)
 
-def half_log_ratio(up: NDArray[np.float64], down: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _direction(self, rows: SignedRows, margins: Vector, iteration: int) -> tuple[Vector, Vector]:
+        alpha = mislabel_probability(margins, self.estimated_epsilon)
+        up, down = rows.split_sums((1.0 - alpha) * misprediction_probability(margins))
+        odds = self.estimated_epsilon / (1.0 - self.estimated_epsilon)
+        W_up, W_down = up + odds * down, down + odds * up
+        if self.update_epsilon and iteration % self.update_epsilon == 0:
+            self.estimated_epsilon = max(float(alpha.mean()), SMALLEST_EPSILON)
+        return half_log_ratio(W_up, W_down), (np.sqrt(W_up) - np.sqrt(W_down)) ** 2
+
+
+def half_log_ratio(up: Vector, down: Vector) -> Vector:
     """Return 1/2 ln(up/down), and 0 for a column that no row uses."""
     used = (up > 0.0) & (down > 0.0)
     return 0.5 * np.log(np.divide(up, down, out=np.ones_like(up), where=used))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from stream_maxloss.arguments import require_open_unit
+from stream_maxloss.leverage.margin_losses import mu_of_epsilon
+
 __all__ = ["generalisation_bound", "linear_complexity", "lipschitz_constant", "loss_ceiling"]
 
 
@@ -20,9 +23,8 @@ def lipschitz_constant(epsilon: float) -> float:
     0.8929
 
     """
-    _check_epsilon(epsilon)
-    spread = 1.0 + 2.0 * math.sqrt(epsilon * (1.0 - epsilon))
-    return (1.0 - 2.0 * epsilon) / (_scale(epsilon) * spread)
+    scale = _scale(epsilon)
+    return (1.0 - 2.0 * epsilon) / (scale * (1.0 + 2.0 * math.sqrt(epsilon * (1.0 - epsilon))))
 
 
 def loss_ceiling(epsilon: float) -> float:
@@ -35,8 +37,8 @@ def loss_ceiling(epsilon: float) -> float:
     4.0054
 
     """
-    _check_epsilon(epsilon)
-    return (math.log1p(-epsilon) - math.log(epsilon)) / _scale(epsilon)
+    scale = _scale(epsilon)
+    return mu_of_epsilon(epsilon) / scale
 
 
 def linear_complexity(norm: float, rows: int) -> float:
@@ -78,8 +80,7 @@ def generalisation_bound(mean_loss: float, rows: int, norm: float, epsilon: floa
     0.363
 
     """
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta!r}; it is a probability")
+    require_open_unit("delta", delta, remedy="it is a probability")
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows!r}")
     chance = 8.0 * loss_ceiling(epsilon) * math.sqrt(math.log(4.0 / delta) / (2.0 * rows))
@@ -87,9 +88,6 @@ def generalisation_bound(mean_loss: float, rows: int, norm: float, epsilon: floa
 
 
 def _scale(epsilon: float) -> float:
-    return math.log(2.0) + math.log1p(-epsilon)
-
-
-def _check_epsilon(epsilon: float) -> None:
     if not 0.0 < epsilon < 0.5:
         raise ValueError(f"epsilon must lie strictly between 0 and 1/2, got {epsilon!r}; at 1/2 the loss is flat")
+    return math.log(2.0) + math.log1p(-epsilon)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.leverage.linear_fit import LinearFit
-from stream_maxloss.leverage.signed_rows import is_sparse, read_signed_rows
+from stream_maxloss.leverage.signed_rows import is_sparse, largest_entries, read_signed_rows, scale_rows, with_column
 
 __all__ = ["Inseparability", "LinearSeparator", "shortest_separator"]
 
@@ -141,10 +141,10 @@ def separate(matrix: Any) -> NDArray[np.float64] | None:
     """Return w with M w > 0, or None where the program finds none."""
     from scipy.optimize import linprog
 
-    sizes = _row_sizes(matrix)
+    sizes = largest_entries(matrix, axis=1)
     if not sizes.all():
         return None
-    scaled = _scale_rows(matrix, 1.0 / sizes)
+    scaled = scale_rows(matrix, 1.0 / sizes)
     rows, columns = scaled.shape
     answer = linprog(np.zeros(columns), A_ub=-scaled, b_ub=-np.ones(rows), bounds=(None, None), method="highs")
     return answer.x if answer.success and (matrix @ answer.x).min() > 0.0 else None
@@ -154,14 +154,14 @@ def contradict(matrix: Any) -> Inseparability:
     """Return weights under which the rows of M cancel out."""
     from scipy.optimize import linprog
 
-    sizes = _row_sizes(matrix)
+    sizes = largest_entries(matrix, axis=1)
     weights = np.zeros(matrix.shape[0])
     if not sizes.all():
         weights[int(sizes.argmin())] = 1.0
         return Inseparability(weights, 0.0)
-    scaled = _scale_rows(matrix, 1.0 / sizes)
+    scaled = scale_rows(matrix, 1.0 / sizes)
     rows, columns = scaled.shape
-    system = _stack_ones(scaled)
+    system = with_column(scaled, np.ones(rows)).T
     target = np.zeros(columns + 1)
     target[-1] = 1.0
     # The dual simplex ends in a vertex, which names the fewest rows; an interior point would name them all.
@@ -173,21 +173,3 @@ def contradict(matrix: Any) -> Inseparability:
     weights = np.maximum(answer.x, 0.0) / sizes
     weights /= weights.sum()
     return Inseparability(weights, float(np.abs(matrix.T @ weights).max()))
-
-
-def _row_sizes(matrix: Any) -> NDArray[np.float64]:
-    largest = abs(matrix).max(axis=1)
-    return np.asarray(largest.toarray().ravel() if is_sparse(largest) else largest)
-
-
-def _scale_rows(matrix: Any, factors: NDArray[np.float64]) -> Any:
-    return matrix.multiply(factors[:, None]).tocsc() if is_sparse(matrix) else matrix * factors[:, None]
-
-
-def _stack_ones(matrix: Any) -> Any:
-    ones = np.ones((1, matrix.shape[0]))
-    if is_sparse(matrix):
-        from scipy import sparse
-
-        return sparse.vstack([matrix.T, sparse.csc_array(ones)], format="csc")
-    return np.vstack((matrix.T, ones))

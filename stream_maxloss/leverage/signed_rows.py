@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
+from stream_maxloss.machine.compiled import kept
 
 __all__ = ["SignedRows", "read_matrix", "read_signed_rows"]
 
@@ -18,29 +18,13 @@ __all__ = ["SignedRows", "read_matrix", "read_signed_rows"]
 class SignedRows:
     """Labelled rows, each multiplied by its sign.
 
-    Parameters
-    ----------
-    matrix
-        M, one row an example: a float64 array, or a scipy CSC array where the input was sparse.
-    names
-        What to call each column in messages.
-    classes
-        The negative and the positive label as the caller wrote them.
-
+    `matrix` is M, one row an example: a float64 array, or a scipy CSC array where the input was sparse. `names` are
+    what to call its columns in messages, `classes` the negative and the positive label as the caller wrote them.
     """
 
     matrix: Any
     names: list[str]
     classes: NDArray[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.matrix.shape
-
-    def absolute(self) -> Any:
-        """|M|."""
-        return abs(self.matrix)
 
     def split_sums(self, weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return, for each column j, the sums of weight_i |M_ij| over its positive and over its negative entries."""
@@ -49,7 +33,7 @@ class SignedRows:
         return split_sums(self.matrix, weight)
 
     def product(self, delta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """M delta, at the price of one column where delta has one entry (a sequential step)."""
+        """Return M delta, at the price of one column where delta has one entry (a sequential step)."""
         entries = np.flatnonzero(delta)
         if len(entries) != 1:
             return self.matrix @ delta
@@ -80,9 +64,9 @@ def read_signed_rows(X: Any, y: Any, intercept: bool) -> SignedRows:
         X, y = _split_label_column(X, y)
     matrix, names = read_matrix(X)
     signs, classes = read_signs(y, matrix.shape[0])
-    matrix = matrix.multiply(signs[:, None]).tocsc() if is_sparse(matrix) else matrix * signs[:, None]
+    matrix = scale_rows(matrix, signs)
     if intercept:
-        matrix, names = _with_column(matrix, signs), [*names, "intercept"]
+        matrix, names = with_column(matrix, signs), [*names, "intercept"]
     return SignedRows(matrix, names, classes)
 
 
@@ -169,7 +153,19 @@ def read_signs(y: Any, rows: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
     return np.where(labels == classes[1], 1.0, -1.0), classes
 
 
-def _with_column(matrix: Any, column: NDArray[np.float64]) -> Any:
+def largest_entries(matrix: Any, axis: int) -> NDArray[np.float64]:
+    """Return max |M_ij| of each column (axis 0) or row (axis 1)."""
+    largest = abs(matrix).max(axis=axis)
+    return np.asarray(largest.toarray().ravel() if is_sparse(largest) else largest)
+
+
+def scale_rows(matrix: Any, factors: NDArray[np.float64]) -> Any:
+    """Return the matrix with each row multiplied by its factor."""
+    return matrix.multiply(factors[:, None]).tocsc() if is_sparse(matrix) else matrix * factors[:, None]
+
+
+def with_column(matrix: Any, column: NDArray[np.float64]) -> Any:
+    """Return the matrix with one more column, the last."""
     if is_sparse(matrix):
         from scipy import sparse
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.leverage.signed_rows import SignedRows, is_sparse
+from stream_maxloss.leverage.signed_rows import SignedRows, largest_entries
 
 __all__ = ["Condition", "Parallel", "RowCondition", "Sequential", "TemplateSet", "Templates", "TotalCondition"]
 
@@ -17,39 +17,23 @@ Vector = NDArray[np.float64]
 ROUNDING = 1e-9
 
 
-class Condition(Protocol):
-    """The requirement a fit puts on every template a, as (usage of a) <= limit."""
-
-    names: list[str]
-
-    def unit_limits(self) -> Vector:
-        """Return, for each column j, the largest c for which the template c e_j is allowed."""
-
-    def uniform_limit(self) -> float:
-        """Return the largest c for which the template (c, ..., c) is allowed."""
-
-    def check(self, template: Vector, what: str) -> None:
-        """Raise a ValueError that says which row or column breaks the requirement."""
-
-
 class RowCondition:
     """sum_j a_j |M_ij| <= 1 in every row i (Krause & Singer 2004, Figure 1)."""
 
     def __init__(self, rows: SignedRows) -> None:
         self.names = rows.names
-        self._absolute = rows.absolute()
+        self._absolute = abs(rows.matrix)
 
     def unit_limits(self) -> Vector:
-        """Return 1 / max_i |M_ij|."""
-        largest = self._absolute.max(axis=0)
-        return _inverse(largest.toarray().ravel() if is_sparse(largest) else largest, 1.0)
+        """Return, for each column j, the largest c for which the template c e_j is allowed: 1 / max_i |M_ij|."""
+        return _inverse(largest_entries(self._absolute, axis=0), 1.0)
 
     def uniform_limit(self) -> float:
-        """Return 1 / max_i ||M_i||_1."""
+        """Return the largest c for which the template (c, ..., c) is allowed: 1 / max_i ||M_i||_1."""
         return float(_inverse(np.array([np.asarray(self._absolute.sum(axis=1)).max()]), 1.0)[0])
 
     def check(self, template: Vector, what: str) -> None:
-        """Name the row in which the template reaches too far."""
+        """Raise a ValueError that names the row in which the template reaches too far."""
         usage = np.asarray(self._absolute @ template)
         worst = int(usage.argmax())
         if usage[worst] > 1.0 + ROUNDING:
@@ -75,7 +59,7 @@ class TotalCondition:
         return float(_inverse(np.array([self._squares.sum()]), 2.0)[0])
 
     def check(self, template: Vector, what: str) -> None:
-        """Name the column that takes most of what is allowed."""
+        """Raise a ValueError that names the column that takes most of what is allowed, where it is too much."""
         usage = template * self._squares
         if usage.sum() > 2.0 + ROUNDING:
             worst = int(usage.argmax())
@@ -83,6 +67,9 @@ class TotalCondition:
                 f"{what} must satisfy sum_ij a_j M_ij^2 <= 2, got {usage.sum():.6g}, "
                 f"most of it ({usage[worst]:.6g}) in column {self.names[worst]!r}; scale the rows or the template down"
             )
+
+
+Condition: TypeAlias = RowCondition | TotalCondition
 
 
 class Templates(Protocol):
@@ -154,15 +141,9 @@ class Sequential:
         """Fix the steps."""
         bound = Sequential(self.step)
         limits = condition.unit_limits()
-        if self.step is None:
-            bound._steps = limits
-            return bound
-        bound._steps = np.full(len(limits), self.step)
-        too_far = np.flatnonzero(bound._steps > limits * (1.0 + ROUNDING))
-        if len(too_far):
-            column = int(too_far[0])
-            unit = np.zeros(len(limits))
-            unit[column] = self.step
+        bound._steps = limits if self.step is None else np.full(len(limits), self.step)
+        for column in np.flatnonzero(bound._steps > limits * (1.0 + ROUNDING)).tolist():
+            unit = np.where(np.arange(len(limits)) == column, bound._steps, 0.0)
             condition.check(unit, f"template {column} (column {condition.names[column]!r})")
         return bound
 

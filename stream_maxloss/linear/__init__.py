@@ -7,6 +7,7 @@ from stream_maxloss.linear.balanced_winnow import BalancedWinnow
 from stream_maxloss.linear.hinge import HingeOGD
 from stream_maxloss.linear.lld import LLD
 from stream_maxloss.linear.llm import LLM
+from stream_maxloss.linear.logistic_regression import Logistic
 from stream_maxloss.linear.margin_pursuit import MarginPursuit
 from stream_maxloss.linear.pegasos import Pegasos
 from stream_maxloss.linear.perceptron import Perceptron
@@ -20,6 +21,7 @@ __all__ = [
     "AbsoluteOGD",
     "BalancedWinnow",
     "HingeOGD",
+    "Logistic",
     "MarginPursuit",
     "Pegasos",
     "Perceptron",

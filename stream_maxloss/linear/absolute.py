@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from river import base
 
 from stream_maxloss.arguments import require_choice, require_positive
-from stream_maxloss.labels import target_of, targets_of
-from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.batch_checks import row_weights
-from stream_maxloss.linear.model import LinearModel
-from stream_maxloss.linear.native import native_series
-from stream_maxloss.linear.scaled import run_scaled_frame
-from stream_maxloss.linear.scaler import Scaler
+from stream_maxloss.linear.additive import Rule, Settings
+from stream_maxloss.linear.model import linear_model
+from stream_maxloss.linear.regressor import LinearRegressor
 
 __all__ = ["AbsoluteOGD"]
 
 
-class AbsoluteOGD(base.MiniBatchRegressor):
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Step along the subgradient of |s - y|: the sign of the error."""
+    rate, _, _, decays, _ = settings
+    direction = 0.0 if score == target else (1.0 if score < target else -1.0)
+    return 1.0, (rate / math.sqrt(steps) if decays != 0.0 else rate) * weight * direction
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the error of the clipped prediction as a share of the range, or clipped where there is none."""
+    _, low, high, _, _ = settings
+    if high - low < math.inf:
+        return min(1.0, abs(min(max(score, low), high) - target) / (high - low))
+    return min(1.0, abs(score - target))
+
+
+RULE = Rule("absolute", plan, loss, code=6)
+
+
+class AbsoluteOGD(LinearRegressor):
     r"""Linear regression under the absolute loss, by online gradient descent.
 
     The prediction is $h_w(x) = \langle w, x \rangle + b$ clipped to [low, high]; the step follows the surrogate
@@ -43,12 +53,8 @@ class AbsoluteOGD(base.MiniBatchRegressor):
         Radius of the ball that the weights, intercept included, are projected to; None for no ball.
     schedule
         `"sqrt"` divides the step by $\sqrt t$ on row t, `"constant"` keeps it.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    averaged
-        Whether to predict with the average of all iterates instead of the last one.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, averaged, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
@@ -89,72 +95,11 @@ class AbsoluteOGD(base.MiniBatchRegressor):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(
-            layout.ABSOLUTE,
+        self._model = linear_model(
+            RULE,
             (lr, low, high, float(schedule == "sqrt")),
             intercept=intercept,
             averaged=averaged,
             radius=radius or 0.0,
             hash_bits=hash_bits,
         )
-
-    def _get_params(self) -> dict[str, Any]:
-        # River reads a parameter from the attribute of its name, but `intercept` shows what was learned.
-        return {**super()._get_params(), "intercept": self._with_intercept}
-
-    def __repr__(self) -> str:
-        params = ", ".join(f"{name}={value!r}" for name, value in self._get_params().items())
-        return f"{type(self).__name__}({params})"
-
-    def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
-        """Learn one row. `w` scales its update."""
-        self._model.learn(x, target_of(y), w)
-
-    def predict_one(self, x: dict[Hashable, Any]) -> float:
-        """Return the score, clipped to [low, high]."""
-        return min(max(self._model.score(x), self.low), self.high)
-
-    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
-        """Learn the rows of a frame, one after another. `w` is one weight for all or one per row."""
-        self._learn_scored(X, y, w)
-
-    def _takes_scaled(self) -> bool:
-        """Tell whether rows can be scaled in the kernel: hashed features have lost the names that a scaler goes by."""
-        return self._model.features.grows
-
-    def _learn_scaled(self, scaler: Scaler, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        """Learn the rows of a frame, each scaled as it comes; return the scores before."""
-        targets = targets_of(y)
-        return run_scaled_frame(scaler, self._model, X, targets, row_weights(w, len(targets)))
-
-    def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
-        """Learn the rows of a frame and return the score that each had before it was learned."""
-        targets = targets_of(y)
-        return self._model.run(X, targets, row_weights(w, len(targets)))
-
-    def predict_many(self, X: Any) -> Any:
-        """Return a series of predictions like `X`: pandas for pandas, Arrow for Arrow, and so on."""
-        return native_series(np.clip(self._model.scores(X), self.low, self.high), X)
-
-    @property
-    def weights(self) -> dict[Hashable, float]:
-        """What was learned: feature name -> weight (of the average, if averaged)."""
-        return self._model.weights
-
-    @property
-    def intercept(self) -> float:
-        """What was learned for the constant feature (0 without one)."""
-        return self._model.intercept
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows learned."""
-        return int(self._model.memory[layout.STEPS])
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything that was learned, as arrays and JSON."""
-        return self._model.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` of a learner with the same parameters returned."""
-        self._model.load_state_dict(state)

@@ -5,11 +5,46 @@ from __future__ import annotations
 import math
 from numbers import Real
 
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import count
 from stream_maxloss.linear.classifier import LinearClassifier
+from stream_maxloss.linear.memory import INTERCEPT, MISTAKES, U_INTERCEPT, V_INTERCEPT
 from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.multiplicative import divide, factor_of, multiply, zero_one_loss
+from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.sums import Row, column_of, dot_arrived, vector_at
+from stream_maxloss.machine.compiled import inner
+from stream_maxloss.machine.pointers import load
 
 __all__ = ["BalancedWinnow"]
+
+
+@inner
+def score(m: int, row: Row) -> float:
+    """Return <v - u, x> with the constant feature."""
+    total = dot_arrived(vector_at(m, 0), row) - dot_arrived(vector_at(m, 1), row)
+    return total + load(m, V_INTERCEPT) - load(m, U_INTERCEPT)
+
+
+@inner
+def step(m: int, row: Row, score: float, target: float, weight: float) -> None:
+    """Promote the weights of a mistaken row and demote their twins, or the other way round."""
+    mistakes = load(m, MISTAKES)
+    count(m, score, target)
+    if load(m, MISTAKES) == mistakes:
+        return
+    v, u = vector_at(m, 0), vector_at(m, 1)
+    for k in range(row[2]):
+        exponent = target * weight * load(row[1], k)
+        if exponent != 0.0:
+            factor = factor_of(m, exponent)
+            multiply(v, column_of(row, k), factor)
+            divide(u, column_of(row, k), factor)
+    if load(m, INTERCEPT) != 0.0:
+        multiply(m, V_INTERCEPT, factor_of(m, target * weight))
+        divide(m, U_INTERCEPT, factor_of(m, target * weight))
+
+
+PROGRAM = Program("balanced winnow", score, step, zero_one_loss, code=8)
 
 
 class BalancedWinnow(LinearClassifier):
@@ -26,10 +61,8 @@ class BalancedWinnow(LinearClassifier):
     ----------
     beta
         Factor $\beta > 1$ of a promotion. Closer to 1 learns more slowly and more finely.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
@@ -56,6 +89,4 @@ class BalancedWinnow(LinearClassifier):
         self.beta = beta
         self._with_intercept = intercept
         self.hash_bits = hash_bits
-        self._model = LinearModel(
-            layout.BALANCED_WINNOW, (beta,), intercept=intercept, hash_bits=hash_bits, initial=1.0
-        )
+        self._model = LinearModel(PROGRAM, (beta,), intercept=intercept, hash_bits=hash_bits, initial=(1.0, 1.0))

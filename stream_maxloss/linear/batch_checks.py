@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.errors import RowError
 from stream_maxloss.labels import as_array
 
 __all__ = ["check_length", "is_tame", "row_weights"]
@@ -16,7 +18,7 @@ TAME = 1e30
 
 
 def is_tame(values: NDArray[np.float64]) -> bool:
-    """Tell whether no product of a handful of such values can overflow; NaN marks an absent value."""
+    """Return whether no product of a handful of such values can overflow; NaN marks an absent value."""
     largest = max(np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0))
     return bool(largest < TAME)
 
@@ -28,7 +30,7 @@ def check_length(rows: int, targets: NDArray[np.float64]) -> None:
 
 
 def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
-    """Return one sample weight per row from a number or a column.
+    """Return one sample weight per row from a number or a column, to be read only.
 
     Raises
     ------
@@ -38,15 +40,22 @@ def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
     """
     if isinstance(w, int | float) and 0.0 < w < np.inf:
         # One look at the number instead of one at each of its copies.
-        return np.full(rows, w, dtype=np.float64)
+        return equal_weights(float(w), rows)
     weights = np.full(rows, w, dtype=np.float64) if np.isscalar(w) else as_array(w).astype(np.float64)
     if len(weights) != rows:
         raise ValueError(f"w must be one number or one per row, got {len(weights)} for {rows} rows")
     wrong = ~((weights > 0.0) & (weights < np.inf))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(
+        raise RowError(
+            row,
             f"w of row {row} must be positive and finite, got {weights[row].item()!r}; "
-            "leave out rows that should not count"
+            "leave out rows that should not count",
         )
     return weights
+
+
+@lru_cache(maxsize=1)
+def equal_weights(w: float, rows: int) -> NDArray[np.float64]:
+    """Return a weight for each of some rows: the last ones again, for a stream of batches of one length."""
+    return np.full(rows, w)

@@ -1,40 +1,30 @@
-"""One pass over columns as they lie, a tile of rows at a time.
+"""One pass over columns as they lie, a tile of rows at a time: `score_columns` of any learner, `run_columns` of some.
 
-The Perceptron and the hinge learner without a radius change their weights only on rows within the margin, and their
-scale stays 1. Of narrow rows eight are scored at once with the same weights, column by column; the scores up to the
-first row that calls for a step hold, and scoring goes on behind it. Wide rows are turned first and scored one by
-one, in vector registers along the row. Both sums are those of `scoring.dot_dense`: the same bits.
+Learners whose program has a limit change their weights only on rows within that margin, and their scale stays 1. Of
+narrow rows eight are scored at once with the same weights, column by column; the scores up to the first row that calls
+for a step hold, and scoring goes on behind it. Wide rows are turned first and scored one by one, in vector registers
+along the row. Both sums are those of `sums.dot`: the same bits. The step is the program's own, over a memory in which
+the columns of the batch come first.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-import numpy as np
+from stream_maxloss.linear.memory import CAPACITY, HEADER, SCALE, STEPS, V_INTERCEPT, Floats
+from stream_maxloss.linear.passes import as_inner, inner_kernels, make_write
+from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.sums import ARRIVING, ORDERED_SUM, dot_vectorised
+from stream_maxloss.machine.compiled import compiled, inner, made_once
+from stream_maxloss.machine.pointers import load, load_integer, store
+from stream_maxloss.machine.vectors import copy_bytes, count_beyond, prefetch
+from stream_maxloss.rows.matrix import turn
 
-from stream_maxloss.linear.compiled import compiled, inner
-from stream_maxloss.linear.memory import (
-    AVERAGED,
-    HINGE,
-    INTERCEPT,
-    MISTAKES,
-    PERCEPTRON,
-    RADIUS,
-    RULE,
-    SCALE,
-    STEPS,
-    UPDATES,
-    V_INTERCEPT,
-    Floats,
-)
-from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.rules import margin_of, steady_step
-from stream_maxloss.linear.scoring import ORDERED_SUM, Integers, dot_vectorised
-from stream_maxloss.rows.matrix import numbers_at, turn
-from stream_maxloss.rows.vectors import copy_bytes, count_beyond, prefetch
+__all__ = ["is_columnar", "run_columns", "score_columns"]
 
-__all__ = ["is_columnar", "run_columns"]
-
+# Bytes of a cache line.
+LINE = 64
 # Rows scored at once, and that a narrow tile may be read beyond its end.
 BLOCK = 8
 # Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
@@ -44,137 +34,175 @@ WIDE_TILE = 32768
 FEWEST_ROWS = 32
 
 
-def is_columnar(memory: Floats) -> bool:
-    """Tell whether a learner's weights stay as they are on rows beyond its margin."""
-    plain = memory[AVERAGED] == 0.0 and memory[RADIUS] == 0.0 and memory[SCALE] == 1.0
-    return bool(memory[RULE] in (PERCEPTRON, HINGE) and plain)
+def is_columnar(program: Program, memory: Floats) -> bool:
+    """Return whether a learner's weights stay as they are on rows beyond its margin."""
+    return program.advance is not None and bool(memory[SCALE] == 1.0)
 
 
-@inner
-def run_narrow(h: Floats, own: Floats, base: int, stride: int, length: int, weights: int) -> int:
-    """Score, then learn, the rows of a tile; return the first whose score is not finite, or their number.
+@made_once
+def run_columns(program: Program, wide: bool) -> Callable[..., int]:
+    """Return run(m, own, columns, width, addresses, rows, targets, weights, scores, tile) for narrow or wide rows.
 
-    The tile is the columns, the targets and room for the scores, `stride` bytes apart each.
+    It scores, then learns, each row, and returns the first that has an absent or infinite value, or the number of rows.
+    `own` is a memory like the learner's with room for `width` columns: those of the batch, at `columns` of the learner.
+    `tile` is room for a tile, which kernels are spared to allocate.
     """
-    width = own.shape[0]
-    own_at, targets = own.ctypes.data, base + stride * width
-    scores = targets + stride
-    limit = margin_of(h)
-    # A sum, so that the compiler cannot know it is infinity: it would test bits where one comparison is enough.
-    ceiling = limit + math.inf
-    constant, learns_constant = h[V_INTERCEPT], h[INTERCEPT] != 0.0
-    begun, mistakes, updates = h[STEPS], 0, 0
-    row = 0
-    while row < length:
-        at = base + 8 * row
-        good = count_beyond(own_at, width, at, stride, constant, targets + 8 * row, limit, ceiling, scores + 8 * row)
-        row += good
-        if good == BLOCK:
-            continue
-        if row >= length:
-            break
-        score, target = numbers_at(scores + 8 * row)[0], numbers_at(targets + 8 * row)[0]
-        if not math.isfinite(score):
-            break
-        mistakes += (score >= 0.0) != (target > 0.0)
-        updates += 1
-        delta = steady_step(h, begun + row + 1.0, target, numbers_at(weights + 8 * row)[0])
-        if learns_constant:
-            constant += delta
-        at = base + 8 * row
-        for j in range(width):
-            numbers_at(own_at + 8 * j)[0] += delta * numbers_at(at)[0]
-            at += stride
-        row += 1
-    row = min(row, length)
-    h[V_INTERCEPT] = constant
-    h[MISTAKES] += mistakes
-    h[UPDATES] += updates
-    h[STEPS] = begun + row
-    return row
+    run_tiles = make_wide(program) if wide else make_narrow(program)
+
+    def run(
+        m: int,
+        own: int,
+        columns: int,
+        width: int,
+        addresses: int,
+        rows: int,
+        targets: int,
+        weights: int,
+        scores: int,
+        tile: int,
+    ) -> int:
+        v, ours = m + 8 * (HEADER + int(load(m, CAPACITY))), own + 8 * (HEADER + width)
+        for k in range(HEADER):
+            store(own, k, load(m, k))
+        store(own, CAPACITY, float(width))
+        for k in range(width):
+            store(ours, k, load(v, load_integer(columns, k)))
+        done = run_tiles(own, width, addresses, rows, targets, weights, scores, tile)
+        store(own, CAPACITY, load(m, CAPACITY))
+        for k in range(HEADER):
+            store(m, k, load(own, k))
+        for k in range(width):
+            store(v, load_integer(columns, k), load(ours, k))
+        return done
+
+    return compiled(run)
 
 
-@inner
-def run_wide(
-    h: Floats, own: Floats, X: Floats, length: int, first: int, targets: Floats, weights: Floats, scores: Floats
-) -> int:
-    """Score, then learn, the rows of a turned tile; return the first whose score is not finite, or their number."""
-    width = own.shape[0]
-    limit = margin_of(h)
-    for i in range(length):
-        score = dot_vectorised(own, X, i, width) + h[V_INTERCEPT]
-        target = targets[first + i]
-        scores[first + i] = score
-        # Outside: within the margin, or not finite.
-        if not (limit < target * score < math.inf):
-            if not math.isfinite(score):
-                return i
-            if (score >= 0.0) != (target > 0.0):
-                h[MISTAKES] += 1.0
-            h[UPDATES] += 1.0
-            delta = steady_step(h, h[STEPS] + 1.0, target, weights[first + i])
-            if h[INTERCEPT] != 0.0:
-                h[V_INTERCEPT] += delta
+def tile_numbers(width: int) -> int:
+    """Return how many numbers a tile of rows of this width takes, wherever it begins at a line."""
+    if width <= ORDERED_SUM:
+        # Columns, targets and scores.
+        return (width + 2) * (NARROW_TILE + BLOCK) + LINE // 8
+    return turned_numbers(width)
+
+
+def turned_numbers(width: int) -> int:
+    """Return how many numbers a tile of turned rows takes, wherever it begins at a line."""
+    stride = BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
+    return stride * max(FEWEST_ROWS, WIDE_TILE // stride // BLOCK * BLOCK) + LINE // 8
+
+
+@made_once
+def score_columns(program: Program) -> Callable[..., tuple[int, int]]:
+    """Return score(m, columns, width, addresses, rows, scores, tile): score rows and learn nothing, for any program.
+
+    It returns -1 and 0, or the row that was refused and why; `columns` are as `sums.Row` has them.
+    """
+    parts = inner_kernels(program)
+    score, is_finite, score_cleaned = parts.score, parts.is_finite, parts.score_cleaned
+    write = make_write(program.scores)
+
+    def run(m: int, columns: int, width: int, addresses: int, rows: int, scores: int, tile: int) -> tuple[int, int]:
+        stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
+        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        for first in range(0, rows, height):
+            last = min(first + height, rows)
+            turn(addresses, width, first, last, tile, stride)
+            for i in range(first, last):
+                row = (columns, tile + stride * (i - first), width, ARRIVING)
+                shown = score(m, row)
+                if not is_finite(shown):
+                    shown, status = score_cleaned(m, row)
+                    if status != 0:
+                        return i, status
+                write(scores, i, shown)
+        return -1, 0
+
+    return compiled(run)
+
+
+def make_narrow(program: Program) -> Callable[..., int]:
+    """Return the pass over narrow rows."""
+    advance, limit_of = as_inner(program.advance), as_inner(program.limit)
+
+    def run_tile(m: int, width: int, base: int, stride: int, length: int, weights: int) -> int:
+        # The tile is the columns, the targets and room for the scores, `stride` bytes apart each.
+        own, targets = m + 8 * (HEADER + width), base + stride * width
+        scores, limit = targets + stride, limit_of(m)
+        # A sum, so that the compiler cannot know it is infinity: it would test bits where one comparison is enough.
+        ceiling, constant, begun = load(m, SCALE) * math.inf, load(m, V_INTERCEPT), load(m, STEPS)
+        row = 0
+        while row < length:
+            at = base + 8 * row
+            good = count_beyond(own, width, at, stride, constant, targets + 8 * row, limit, ceiling, scores + 8 * row)
+            row += good
+            if good == BLOCK:
+                continue
+            if row >= length:
+                break
+            score, target = load(scores, row), load(targets, row)
+            # What the block has found already: told again, the compiler need not wait for the score to know the step.
+            if not (target * score <= limit and math.isfinite(score)):
+                break
+            store(m, STEPS, begun + row)
+            delta = advance(m, score, target, load(weights, row), 0.0)
+            # Before the weights are written, which for all the compiler knows may lie in its place.
+            constant, x = load(m, V_INTERCEPT), base + 8 * row
             for j in range(width):
-                own[j] += delta * X[i, j]
-        h[STEPS] += 1.0
-    return length
+                store(own, j, load(own, j) + delta * load(x, 0))
+                x += stride
+            row += 1
+        row = min(row, length)
+        store(m, STEPS, begun + row)
+        return row
+
+    run_tile = inner(run_tile)
+
+    def run(m: int, width: int, addresses: int, rows: int, targets: int, weights: int, scores: int, tile: int) -> int:
+        # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
+        stride = 8 * (NARROW_TILE + BLOCK)
+        for first in range(0, rows, NARROW_TILE):
+            length = min(NARROW_TILE, rows - first)
+            for j in range(width):
+                at = load_integer(addresses, j) + 8 * first
+                copy_bytes(tile + stride * j, at, 8 * length)
+                # Ask for the column's rows of the next tile: they come while this one is learned.
+                for ahead in range(at + 8 * NARROW_TILE, at + 16 * NARROW_TILE, 64):
+                    prefetch(ahead)
+            copy_bytes(tile + stride * width, targets + 8 * first, 8 * length)
+            done = run_tile(m, width, tile, stride, length, weights + 8 * first)
+            copy_bytes(scores + 8 * first, tile + stride * (width + 1), 8 * done)
+            if done < length:
+                return first + done
+        return rows
+
+    return inner(run)
 
 
-@inner
-def run_narrow_tiles(
-    h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
-) -> int:
-    """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
-    rows, width = targets.shape[0], own.shape[0]
-    # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
-    stride = 8 * (NARROW_TILE + BLOCK)
-    tile = np.zeros((width + 2) * (NARROW_TILE + BLOCK))
-    base = tile.ctypes.data
-    for first in range(0, rows, NARROW_TILE):
-        length = min(NARROW_TILE, rows - first)
-        for j in range(width):
-            at = addresses[j] + 8 * first
-            copy_bytes(base + stride * j, at, 8 * length)
-            # Ask for the column's rows of the next tile: they come while this one is learned.
-            for line in range(at + 8 * NARROW_TILE, at + 16 * NARROW_TILE, 64):
-                prefetch(line)
-        copy_bytes(base + stride * width, targets.ctypes.data + 8 * first, 8 * length)
-        done = run_narrow(h, own, base, stride, length, weights.ctypes.data + 8 * first)
-        copy_bytes(scores.ctypes.data + 8 * first, base + stride * (width + 1), 8 * done)
-        if done < length:
-            return first + done
-    return rows
+def make_wide(program: Program) -> Callable[..., int]:
+    """Return the pass over wide rows."""
+    advance, limit_of = as_inner(program.advance), as_inner(program.limit)
 
+    def run(m: int, width: int, addresses: int, rows: int, targets: int, weights: int, scores: int, tile: int) -> int:
+        own, limit = m + 8 * (HEADER + width), limit_of(m)
+        # An odd number of lines from row to row, or rows would share few of them.
+        stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
+        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        for first in range(0, rows, height):
+            length = min(height, rows - first)
+            turn(addresses, width, first, first + length, tile, stride)
+            for i in range(length):
+                x, target = tile + stride * i, load(targets, first + i)
+                score = dot_vectorised(own, x, width) + load(m, V_INTERCEPT)
+                store(scores, first + i, score)
+                if limit < target * score < math.inf:
+                    store(m, STEPS, load(m, STEPS) + 1.0)
+                elif math.isfinite(score):
+                    delta = advance(m, score, target, load(weights, first + i), 0.0)
+                    for j in range(width):
+                        store(own, j, load(own, j) + delta * load(x, j))
+                else:
+                    return first + i
+        return rows
 
-@inner
-def run_wide_tiles(
-    h: Floats, own: Floats, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
-) -> int:
-    """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
-    rows, width = targets.shape[0], own.shape[0]
-    tile = max(FEWEST_ROWS, WIDE_TILE // width // BLOCK * BLOCK)
-    # An odd number of cache lines a row: rows a power of two apart would share few lines of the cache.
-    X = np.zeros((tile, BLOCK * ((width + BLOCK - 1) // BLOCK | 1)))
-    for first in range(0, rows, tile):
-        length = min(tile, rows - first)
-        turn(addresses, first, first + length, X.ctypes.data, 8 * X.shape[1])
-        done = run_wide(h, own, X, length, first, targets, weights, scores)
-        if done < length:
-            return first + done
-    return rows
-
-
-@compiled
-def run_columns(
-    memory: Floats, columns: Integers, addresses: Integers, targets: Floats, weights: Floats, scores: Floats
-) -> int:
-    """Score, then learn, each row; return the first that has an absent or infinite value, or the number of rows."""
-    h, _, v, _ = split(memory)
-    own = v[columns]
-    if columns.shape[0] <= ORDERED_SUM:
-        done = run_narrow_tiles(h, own, addresses, targets, weights, scores)
-    else:
-        done = run_wide_tiles(h, own, addresses, targets, weights, scores)
-    v[columns] = own
-    return done
+    return inner(run)

@@ -7,8 +7,10 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.errors import RowError
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
-from stream_maxloss.linear.scoring import INFINITE, OVERFLOW, fault, fault_entry, fault_kind
+from stream_maxloss.labels import place_of
+from stream_maxloss.linear.sums import INFINITE, OVERFLOW, fault_entry, fault_kind
 from stream_maxloss.rows import Rows
 
 __all__ = ["find_fault", "refuse_row", "refuse_value"]
@@ -30,15 +32,16 @@ def feature_name(features: FeatureMap | HashedFeatureMap, column: int) -> Hashab
     return features.name_of(column) if column >= 0 else "intercept"
 
 
-def refuse_value(status: int, name: Hashable, value: float, place: str = "") -> ValueError:
-    """Return the error for one value."""
+def refuse_value(status: int, name: Hashable, value: float, row: int | None = None) -> ValueError:
+    """Return the error for one value, of a row alone or of a row of a batch."""
+    what = f"feature {name!r}{place_of(row)}"
     if fault_kind(status) == OVERFLOW:
-        return ValueError(f"feature {name!r}{place} makes the score overflow, got {value!r}; use Scaler() | model")
-    if np.isinf(value):
-        return ValueError(f"feature {name!r}{place} must be finite, got {value!r}; clip it or leave it out")
-    return ValueError(
-        f"feature {name!r}{place} must lie in [0, 1] for Winnow, got {value!r}; rescale it or use BalancedWinnow"
-    )
+        reason = f"{what} makes the score overflow, got {value!r}; use Scaler() | model"
+    elif np.isinf(value):
+        reason = f"{what} must be finite, got {value!r}; clip it or leave it out"
+    else:
+        reason = f"{what} must lie in [0, 1] for Winnow, got {value!r}; rescale it or use BalancedWinnow"
+    return ValueError(reason) if row is None else RowError(row, reason)
 
 
 def refuse_row(
@@ -46,7 +49,7 @@ def refuse_row(
 ) -> ValueError:
     """Return the error for a row of a stretch of a frame that begins at row `first`."""
     column, value = find_fault(*row_entries(rows, row), status)
-    return refuse_value(status, feature_name(features, column), value, f" of row {first + row}")
+    return refuse_value(status, feature_name(features, column), value, first + row)
 
 
 def row_entries(rows: Rows, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -75,5 +78,5 @@ def check_rows(stretches: list[Rows], features: FeatureMap | HashedFeatureMap, u
                 place = int(np.argmax(wrong))
                 row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
                 entry = place - int(rows.indptr[row])
-            raise refuse_row(rows, features, row, fault(INFINITE, entry), first)
+            raise refuse_row(rows, features, row, 4 * (entry + 1) + INFINITE, first)
         first += len(rows)

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import math
+
 from stream_maxloss.arguments import require_choice, require_positive
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import Rule, Settings
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.model import linear_model
 
 __all__ = ["HingeOGD"]
+
+
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Step along -grad of the hinge loss on rows within the margin."""
+    rate, margin, _, decays, _ = settings
+    if target * score > margin:
+        return 1.0, 0.0
+    return 1.0, (rate / math.sqrt(steps) if decays != 0.0 else rate) * weight * target / margin
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the hinge loss, clipped."""
+    return min(1.0, max(0.0, 1.0 - target * score / settings[1]))
+
+
+def limit(settings: Settings) -> float:
+    """Return the margin beyond which nothing changes."""
+    return settings[1]
+
+
+RULE = Rule("hinge", plan, loss, limit, code=1)
 
 
 class HingeOGD(LinearClassifier):
@@ -31,13 +56,8 @@ class HingeOGD(LinearClassifier):
         Radius of the ball that the weights, intercept included, are projected to; None for no ball.
     schedule
         `"sqrt"` divides the step by $\sqrt t$ on row t, `"constant"` keeps it. A constant step follows drift.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    averaged
-        Whether to predict with the average of all iterates instead of the last one. On data that is not separable the
-        average errs much less; it costs a second weight vector.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, averaged, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
@@ -75,8 +95,8 @@ class HingeOGD(LinearClassifier):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(
-            layout.HINGE,
+        self._model = linear_model(
+            RULE,
             (lr, margin, 0.0, float(schedule == "sqrt")),
             intercept=intercept,
             averaged=averaged,

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from stream_maxloss.arguments import require_positive
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import Rule, Settings
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.logistic import credible_loss, plan_difference
+from stream_maxloss.linear.model import linear_model
 
 __all__ = ["LLD"]
+
+
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Step along the logistic difference."""
+    return 1.0, plan_difference(settings[0], settings[1], target * score, weight, norm) * target
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the logistic difference, divided by its bound mu, as far as the label can be believed."""
+    return credible_loss(settings[1], target * score)
+
+
+RULE = Rule("lld", plan, loss, needs_norm=True, code=4)
 
 
 class LLD(LinearClassifier):
@@ -17,11 +33,18 @@ class LLD(LinearClassifier):
     $q - g$, $q = 1/(1+e^z)$, $g = 1/(1+e^{z+\mu})$ (Figure 2): near the margin about as in logistic regression, far
     on the wrong side almost nothing.
 
-    $$w \leftarrow w + \min\left(\eta, \frac{2}{\|x\|^2}\right) (q - g)\, y x.$$
+    $$w \leftarrow w + \frac{\eta}{1 + \eta \|x\|^2/4}\, (q - g)\, y x.$$
 
-    Figure 2 is a batch algorithm; this is its step on one row. The bound on the step is the paper's template condition
-    for one row, so a step never raises the loss of the row it is made on. The batch algorithm is
+    Figure 2 is a batch algorithm; this is its step on one row. The paper's template condition asks for steps of at most
+    $2/\|x\|^2$. Cut off there, all long rows would take the same step, whatever $\eta$. This is the implicit step
+    instead (Kulis & Bartlett 2010) on the parabola of curvature 1/4 that lies above the loss: it grows with $\eta$ on
+    rows of any length and stays below $4/\|x\|^2$. A sample weight multiplies it. Since the loss of a row falls with
+    any step below $8/\|x\|^2$, one step never raises the loss of its row up to a weight of 2. The batch algorithm is
     `stream_maxloss.leverage.LLD`.
+
+    A game around this learner sees the loss divided by $\mu$ and times $1 - g$, the probability that the label is true
+    if labels are flipped with the rate $\epsilon$ at which $\mu = \ln((1-\epsilon)/\epsilon)$ (section 4): it would
+    else press rows for which the learner no longer moves.
 
     Parameters
     ----------
@@ -29,17 +52,13 @@ class LLD(LinearClassifier):
         Shift $\mu$: the loss of a hopeless row. Raising it approaches logistic regression; lowering it forgives more.
     lr
         Step size $\eta$.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    averaged
-        Whether to predict with the average of all iterates instead of the last one. On data that is not separable the
-        average errs much less; it costs a second weight vector.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, averaged, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
     [^1]: N. Krause and Y. Singer, "Leveraging the margin more carefully", ICML 2004.
+    [^2]: B. Kulis and P. Bartlett, "Implicit online learning", ICML 2010.
 
     Examples
     --------
@@ -47,7 +66,7 @@ class LLD(LinearClassifier):
     >>> from stream_maxloss.linear import LLD, Scaler
     >>> model = Scaler() | LLD()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.32%
+    Accuracy: 90.16%
 
     """
 
@@ -66,4 +85,4 @@ class LLD(LinearClassifier):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(layout.LLD, (lr, mu), intercept=intercept, averaged=averaged, hash_bits=hash_bits)
+        self._model = linear_model(RULE, (lr, mu), intercept=intercept, averaged=averaged, hash_bits=hash_bits)

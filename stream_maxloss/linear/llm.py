@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from stream_maxloss.arguments import require_open_unit, require_positive
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import Rule, Settings
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.logistic import credible_loss, logistic, plan_difference
+from stream_maxloss.linear.model import linear_model
+from stream_maxloss.machine.compiled import inner
 
 __all__ = ["LLM"]
+
+
+# Epsilon must stay inside (0, 1/2): at 0 no row can be noise, at 1/2 all labels are.
+EPSILON_FLOOR = 1e-6
+EPSILON_CEILING = 0.49
+
+
+@inner
+def shift_of(epsilon: float) -> float:
+    """Return the mu = ln((1 - eps)/eps) at which LLD weighs rows as LLM does: g_i is then LLM's alpha_i."""
+    return math.log((1.0 - epsilon) / epsilon)
+
+
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Step along the logistic difference at the shift of epsilon."""
+    return 1.0, plan_difference(settings[0], shift_of(settings[4]), target * score, weight, norm) * target
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the logistic difference, divided by its bound, as far as the label can be believed."""
+    return credible_loss(shift_of(settings[4]), target * score)
+
+
+def adapt(settings: Settings, arrivals: float, score: float, target: float, own: int, rows: int) -> float:
+    """Move epsilon to the running mean of alpha_i, the probability that label i is noise."""
+    epsilon = settings[4]
+    alpha = logistic(score * target + shift_of(epsilon))
+    return min(max(epsilon + (alpha - epsilon) / (arrivals + 1.0), EPSILON_FLOOR), EPSILON_CEILING)
+
+
+RULE = Rule("llm", plan, loss, needs_norm=True, code=5)
+ADAPTING = replace(RULE, adapt=adapt)
 
 
 class LLM(LinearClassifier):
@@ -16,11 +56,12 @@ class LLM(LinearClassifier):
     Each row is weighed by how likely its label is noise, $a = \epsilon / ((1-\epsilon) e^z + \epsilon)$ (Krause &
     Singer 2004, Figure 1), and the step is the gradient of the mixture's likelihood, with $q = 1/(1+e^z)$:
 
-    $$w \leftarrow w + \min\left(\eta, \frac{2}{\|x\|^2}\right) \left((1-a) q - a (1-q)\right) y x.$$
+    $$w \leftarrow w + \frac{\eta}{1 + \eta \|x\|^2/4} \left((1-a) q - a (1-q)\right) y x.$$
 
-    With `update_epsilon` the noise rate is re-estimated as the running mean of $a$: the paper's
-    $\epsilon \leftarrow \frac1m \sum_i a_i$, as a stream. With it off, this is `LLD` with
-    $\mu = \ln((1-\epsilon)/\epsilon)$, step for step (section 4). The batch algorithm is `stream_maxloss.leverage.LLM`.
+    With `update_epsilon` the noise rate is re-estimated as the running mean of $a$: the paper's $\epsilon \leftarrow
+    \frac1m \sum_i a_i$, as a stream. With it off, this is `LLD` with $\mu = \ln((1-\epsilon)/\epsilon)$, step for step
+    (section 4): see there for the length of the step. Rows that a game replays teach the weights, not $\epsilon$: hard
+    rows look like noise, and would raise it. The batch algorithm is `stream_maxloss.leverage.LLM`.
 
     Parameters
     ----------
@@ -30,13 +71,8 @@ class LLM(LinearClassifier):
         Whether to estimate $\epsilon$ from the stream.
     lr
         Step size $\eta$.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    averaged
-        Whether to predict with the average of all iterates instead of the last one. On data that is not separable the
-        average errs much less; it costs a second weight vector.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, averaged, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
@@ -48,7 +84,7 @@ class LLM(LinearClassifier):
     >>> from stream_maxloss.linear import LLM, Scaler
     >>> model = Scaler() | LLM()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.40%
+    Accuracy: 90.32%
 
     """
 
@@ -69,8 +105,8 @@ class LLM(LinearClassifier):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(
-            layout.LLM,
+        self._model = linear_model(
+            ADAPTING if update_epsilon else RULE,
             (lr, float(update_epsilon)),
             intercept=intercept,
             averaged=averaged,

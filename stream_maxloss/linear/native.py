@@ -11,7 +11,7 @@ __all__ = ["native_frame", "native_series"]
 
 
 def is_record_batch(frame: Any) -> bool:
-    """Tell whether a frame is an Arrow record batch, which narwhals does not know."""
+    """Return whether a frame is an Arrow record batch, which narwhals does not know."""
     return type(frame).__name__ == "RecordBatch" and type(frame).__module__.startswith("pyarrow")
 
 
@@ -23,7 +23,7 @@ def native_series(values: NDArray[Any], like: Any) -> Any:
         return pa.array(values)
     from river.utils import dataframe
 
-    return dataframe.to_native_series(values, name=None, like=dataframe.into_frame(like))
+    return dataframe.to_native_series(values, name=None, like=dataframe.into_frame(eager(like)))
 
 
 def native_frame(columns: dict[Any, NDArray[np.float64]], like: Any) -> Any:
@@ -34,4 +34,13 @@ def native_frame(columns: dict[Any, NDArray[np.float64]], like: Any) -> Any:
         return pa.record_batch({str(name): values for name, values in columns.items()})
     from river.utils import dataframe
 
-    return dataframe.to_native_frame(columns, like=dataframe.into_frame(like))
+    return dataframe.to_native_frame(columns, like=dataframe.into_frame(eager(like)))
+
+
+def eager(frame: Any) -> Any:
+    """Return a frame that has its rows: those of a query (a DuckDB relation) come as an Arrow table."""
+    if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        from stream_maxloss.rows.frame import to_table
+
+        return to_table(frame)
+    return frame

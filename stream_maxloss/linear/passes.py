@@ -1,315 +1,270 @@
-"""What Python calls: one row, or one pass over many rows, of the learner in a block of memory.
+"""The kernels of a program: one row, or one pass over many rows, of the learner in a block of memory.
 
-A pass returns (row, status): row -1 if all went well, else the row that was refused and why (`scoring.fault_kind`);
-the rows before it have then been learned, and the caller puts the memory back.
+Each is made once for a program, when it is first used. A pass returns (row, status): row -1 if all went well, else the
+row that was refused and why (`sums.fault_kind`); the rows before it have then been learned, and the caller puts the
+memory back.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from numba import carray, types
+from numba import types
 
-from stream_maxloss.linear.compiled import compiled, inner
-from stream_maxloss.linear.kernels import (
-    adapt,
-    commit,
-    count,
-    finish,
-    learn_dense,
-    learn_sparse,
-    plan,
-    step_sparse,
-)
-from stream_maxloss.linear.memory import (
-    AVERAGED,
-    CAPACITY,
-    HEADER,
-    INTERCEPT,
-    LLM,
-    NEEDS_NORM,
-    ROW_LENGTH,
-    RULE,
-    SCALE,
-    SEEN,
-    STEPS,
-    V_INTERCEPT,
-    WARMUP,
-    WINNOW,
-    Floats,
-)
-from stream_maxloss.linear.rules import is_steady, margin_of
-from stream_maxloss.linear.scoring import (
-    ORDERED_SUM,
-    OVERFLOW,
-    Integers,
-    clean,
-    combine,
-    dot_dense,
-    dot_vectorised,
-    fault,
-    score_dense,
-    score_sparse,
-    square_dense,
-)
-from stream_maxloss.rows.dict_values import python_object, read_values
-from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers
+from stream_maxloss.linear.memory import BUSY, HEADER, ROW_LENGTH, TICKET
+from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.sums import ARRIVING, OVERFLOW, Row, clean, fault
+from stream_maxloss.machine.compiled import compiled, inner, made_once
+from stream_maxloss.machine.dict_values import integer_of, python_object, read_values
+from stream_maxloss.machine.pointers import load, load_integer, store
 
-__all__ = [
-    "learn_row",
-    "learn_row_sparse",
-    "row_entry_points",
-    "run_csr",
-    "run_dense",
-    "run_matrix",
-    "score_cleaned",
-    "score_row",
-    "score_row_sparse",
-    "score_sparse_cleaned",
-    "split",
-]
+__all__ = ["Inner", "inner_kernels", "learn_dict", "learn_sparse_row", "run_rows", "score_dict", "score_sparse_row"]
 
-# What `learn_row` returns for a dict that has another name or a value that is no number.
+# What a kernel for a dict returns if it has another name or a value that is no plain number, or the memory is in use.
 UNREADABLE = -1
+# Where the names begin in a short cut, behind address, columns and the set of plain kinds of numbers.
+NAMES = 3
 
 
-@compiled
-def split(memory: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the memory (which begins with the header), its row (as a matrix of one row), v and u."""
-    capacity = int(memory[CAPACITY])
-    return (
-        memory,
-        memory[HEADER : HEADER + capacity].reshape(1, capacity),
-        memory[HEADER + capacity : HEADER + 2 * capacity],
-        memory[HEADER + 2 * capacity : HEADER + 3 * capacity],
-    )
+class Inner(NamedTuple):
+    """A program's functions, compiled for the kernels that are made of them."""
+
+    score: Callable[..., Any]
+    current: Callable[..., Any]
+    step: Callable[..., None]
+    # The step on a row that was learned before.
+    replay: Callable[..., None]
+    loss: Callable[..., float]
+    is_finite: Callable[..., bool]
+    # Learn a row that arrives; absent values in it become zero. Return 0 or a fault.
+    arrive: Callable[..., int]
+    # Score a copy of a row with absent values made zero; the row itself still shows what was absent.
+    score_cleaned: Callable[..., tuple[Any, int]]
+    # Whether a row is predicted with the score that it is learned with.
+    is_same: bool
 
 
-@inner
-def memory_at(address: int) -> Floats:
-    """Return the learner's memory by its address: handing over a number takes a third of the time of an array."""
-    h = carray(pointer_to_floats(address), (HEADER,))
-    return carray(pointer_to_floats(address), (HEADER + 3 * int(h[CAPACITY]) + int(h[WARMUP]),))
+def as_inner(function: Any) -> Any:
+    """Return a plain function as one that kernels can call, and what is one already as it is."""
+    return function if hasattr(function, "py_func") else inner(function)
 
 
-@inner
-def columns_at(address: int, length: int) -> Integers:
-    """Return some columns by their address."""
-    return carray(pointer_to_integers(address), (length,))
+def nothing_to_prepare(m: int, row: Row) -> int:
+    """Stand in for a program that takes any finite value."""
+    return 0
 
 
-@compiled
-def score_row(address: int, columns: int, names: Any, x: Any) -> float:
-    """Score a dict. NaN or infinity tells that a value is absent, infinite or no number.
-
-    `names` are those of the row, in the order of their columns: the first ones, if the address `columns` is 0.
-    """
-    memory = memory_at(address)
-    h, row, v, u = split(memory)
-    length = int(h[ROW_LENGTH])
-    if not read_values(names, x, length, address + 8 * HEADER):
-        return math.nan
-    if columns != 0:
-        return score_sparse(h, v, u, columns_at(columns, length), 0, memory, HEADER, length)
-    return score_dense(h, v, u, row, 0, length)
+def is_finite_number(score: float) -> bool:
+    """Return whether the one score of a row is finite."""
+    return math.isfinite(score)
 
 
-@compiled
-def learn_row(address: int, columns: int, names: Any, x: Any, target: float, weight: float) -> int:
-    """Learn a dict, given as to `score_row`. Return 0, a fault, or UNREADABLE."""
-    memory = memory_at(address)
-    h, row, v, u = split(memory)
-    length = int(h[ROW_LENGTH])
-    if not read_values(names, x, length, address + 8 * HEADER):
-        return UNREADABLE
-    if columns != 0:
-        return learn_sparse(memory, h, v, u, columns_at(columns, length), 0, memory, HEADER, length, target, weight)
-    if is_steady(h) and margin_of(h) < target * combine(h, dot_dense(v, row, 0, length)) < math.inf:
-        # The row counts and changes nothing else: a call with five arrays would cost as much as all of this.
-        h[STEPS] += 1.0
+def is_finite_check(score: Any) -> bool:
+    """Tell whether all scores of a row are finite, of a program that keeps them elsewhere."""
+    return math.isfinite(score[0])
+
+
+def make_is_finite(scores: int) -> Any:
+    """Return what tells whether all scores of a row are finite."""
+    if scores == 1:
+        return inner(is_finite_number)
+    if scores == 0:
+        return inner(is_finite_check)
+
+    def is_finite(score: Any) -> bool:
+        total = 0.0
+        for k in range(scores):
+            total += 0.0 * score[k]
+        return math.isfinite(total)
+
+    return inner(is_finite)
+
+
+@made_once
+def inner_kernels(program: Program) -> Inner:
+    """Return the functions of a program and those that follow from them."""
+    score, step, loss = as_inner(program.score), as_inner(program.step), as_inner(program.loss)
+    current, replay = as_inner(program.current or program.score), as_inner(program.replay or program.step)
+    is_finite = make_is_finite(program.scores)
+    prepares, prepare = program.prepare is not None, as_inner(program.prepare or nothing_to_prepare)
+
+    def arrive(m: int, row: Row, known: Any, target: float, weight: float) -> int:
+        if prepares:
+            status = prepare(m, row)
+            if status != 0:
+                return status
+            known = current(m, row)
+        if not is_finite(known):
+            status = clean(row[1], row[2])
+            if status != 0:
+                return status
+            known = current(m, row)
+            if not is_finite(known):
+                return fault(OVERFLOW, 0)
+        step(m, row, known, target, weight)
         return 0
-    return learn_dense(memory, h, v, u, row, 0, length, target, weight)
 
+    def score_cleaned(m: int, row: Row) -> tuple[Any, int]:
+        columns, x, length, stored = row
+        # The place for the row at hand: as long as any row, and free while a kernel runs.
+        goal = m + 8 * HEADER
+        for k in range(length):
+            store(goal, k, load(x, k))
+        status = clean(goal, length)
+        known = score(m, (columns, goal, length, stored))
+        if status == 0 and not is_finite(known):
+            status = fault(OVERFLOW, 0)
+        return known, status
 
-@cache
-def row_entry_points() -> tuple[Callable[..., float], Callable[..., int]]:
-    """Return `score_row` and `learn_row` without numba's choice among argument types, which costs 100 ns a call."""
-    number, real, thing = types.int64, types.float64, python_object
-    score, learn = (number, number, thing, thing), (number, number, thing, thing, real, real)
-    score_row.compile(score)
-    learn_row.compile(learn)
-    return score_row.overloads[score].entry_point, learn_row.overloads[learn].entry_point
-
-
-@compiled
-def score_row_sparse(memory: Floats, columns: Integers, x: Floats) -> float:
-    """Score one sparse row."""
-    h, _, v, u = split(memory)
-    return score_sparse(h, v, u, columns, 0, x, 0, columns.shape[0])
-
-
-@compiled
-def learn_row_sparse(memory: Floats, columns: Integers, x: Floats, target: float, weight: float) -> int:
-    """Learn one sparse row."""
-    h, _, v, u = split(memory)
-    return learn_sparse(memory, h, v, u, columns, 0, x, 0, columns.shape[0], target, weight)
+    is_same = program.current is None
+    return Inner(score, current, step, replay, loss, is_finite, inner(arrive), inner(score_cleaned), is_same)
 
 
 @inner
-def score_cleaned(h: Floats, v: Floats, u: Floats, X: Floats, i: int, length: int) -> tuple[float, int]:
-    """Score a copy of row i with absent values made zero; the row itself still shows what was absent."""
-    row = X[i].copy()
-    status = clean(row, length)
-    score = score_dense(h, v, u, row.reshape(1, length), 0, length)
-    if status == 0 and not math.isfinite(score):
-        status = fault(OVERFLOW, 0)
-    return score, status
+def read_shortcut(shortcut: Any, x: Any) -> tuple[int, Row]:
+    """Read a dict into the place for the row at hand; return the memory, or 0 if it does not fit, and the row.
 
-
-@inner
-def run_plain(
-    memory: Floats, X: Floats, targets: Floats, weights: Floats, scores: Floats, learn: bool, start: int
-) -> int:
-    """Score, then learn, rows from `start` on while their scores are finite; return the first that is left.
-
-    Only for additive rules without averaging, whose predicted score is the one that the step needs. It is `score_dense`
-    and `step_dense` written out: a call with five arrays costs as much as a row of twenty features.
+    A short cut is a tuple: the addresses of the memory and of the row's columns (0 for the first ones), the set of
+    plain kinds of numbers, the names of the row in the order of its columns, and the arrays at the addresses, which so
+    live as long as the call.
     """
-    h, _, v, _ = split(memory)
-    length = X.shape[1]
-    for i in range(start, X.shape[0]):
-        if length <= ORDERED_SUM:
-            total = 0.0
-            for j in range(length):
-                total += v[j] * X[i, j]
-        else:
-            total = dot_vectorised(v, X, i, length)
-        score = h[SCALE] * (total + h[V_INTERCEPT])
-        if not math.isfinite(score):
-            return i
-        scores[i] = score
-        if learn:
-            norm = square_dense(X, i, length) + h[INTERCEPT] if h[NEEDS_NORM] != 0.0 else 0.0
-            count(h, score, targets[i])
-            shrink, coefficient = plan(h, score, targets[i], weights[i], norm)
-            delta = commit(h, shrink, coefficient, score, norm)
-            if coefficient != 0.0:
-                for j in range(length):
-                    v[j] += delta * X[i, j]
-            finish(h, v)
-            if h[RULE] == LLM or h[WARMUP] > 0.0:
-                adapt(memory, h, score, targets[i])
-    return X.shape[0]
+    m, columns = integer_of(shortcut, 0), integer_of(shortcut, 1)
+    length, goal = int(load(m, ROW_LENGTH)), m + 8 * HEADER
+    ticket = load(m, TICKET) + 1.0
+    store(m, TICKET, ticket)
+    fits = length >= 0 and load(m, BUSY) == 0.0 and read_values(shortcut, NAMES, x, length, goal)
+    # A look-up may run Python's code: a name's __eq__ that calls the model again, perhaps with new names.
+    fits = fits and load(m, TICKET) == ticket and load(m, ROW_LENGTH) == length
+    return m if fits else 0, (columns, goal, length, ARRIVING)
 
 
-@compiled
-def run_dense(
-    memory: Floats, X: Floats, targets: Floats, weights: Floats, scores: Floats, learn: bool
-) -> tuple[int, int]:
-    """Score, then learn, each row of a matrix whose columns are the learner's first columns."""
-    h, _, v, u = split(memory)
-    length = X.shape[1]
-    plain = h[AVERAGED] == 0.0 and h[RULE] < WINNOW
-    i = 0
-    while True:
-        if plain:
-            i = run_plain(memory, X, targets, weights, scores, learn, i)
-        if i >= X.shape[0]:
-            break
-        score = score_dense(h, v, u, X, i, length)
-        if not math.isfinite(score):
-            score, status = score_cleaned(h, v, u, X, i, length)
-            if status != 0:
-                return i, status
-        scores[i] = score
-        if learn:
-            status = learn_dense(memory, h, v, u, X, i, length, targets[i], weights[i])
-            if status != 0:
-                return i, status
-        i += 1
-    if plain and learn and X.shape[0] > 0:
-        h[SEEN] = max(h[SEEN], float(length))
-    return -1, 0
+@made_once
+def score_dict(program: Program) -> Callable[..., float]:
+    """Return score(shortcut, x) for dicts: NaN if the short cut does not fit."""
+    parts = inner_kernels(program)
+    score = parts.score if program.scores == 1 else make_first(parts.score)
+
+    def score_row(shortcut: Any, x: Any) -> float:
+        m, row = read_shortcut(shortcut, x)
+        return score(m, row) if m != 0 else math.nan
+
+    return entry_point(compiled(score_row), python_object, python_object)
+
+
+@made_once
+def learn_dict(program: Program) -> Callable[..., int]:
+    """Return learn(shortcut, x, target, weight) for dicts: UNREADABLE if the short cut does not fit."""
+    parts = inner_kernels(program)
+    current, arrive = parts.current, parts.arrive
+
+    def learn_row(shortcut: Any, x: Any, target: float, weight: float) -> int:
+        m, row = read_shortcut(shortcut, x)
+        return arrive(m, row, current(m, row), target, weight) if m != 0 else UNREADABLE
+
+    return entry_point(compiled(learn_row), python_object, python_object, types.float64, types.float64)
+
+
+def make_first(score: Callable[..., Any]) -> Any:
+    """Return a function for the first score of a row."""
+
+    def first(m: int, row: Row) -> float:
+        return score(m, row)[0]
+
+    return inner(first)
+
+
+def entry_point(kernel: Any, *kinds: Any) -> Any:
+    """Return the compiled code of a kernel for arguments of these types: numba's choice among them costs 100 ns."""
+    if not hasattr(kernel, "compile"):  # with NUMBA_DISABLE_JIT
+        return kernel
+    kernel.compile(kinds)
+    return kernel.overloads[kinds].entry_point
+
+
+@made_once
+def score_sparse_row(program: Program) -> Callable[..., Any]:
+    """Return score(m, columns, x, length) for one row without absent values."""
+    score = inner_kernels(program).score
+
+    def score_row(m: int, columns: int, x: int, length: int) -> Any:
+        return score(m, (columns, x, length, ARRIVING))
+
+    return compiled(score_row)
+
+
+@made_once
+def learn_sparse_row(program: Program) -> Callable[..., int]:
+    """Return learn(m, columns, x, length, target, weight) for one row without absent values."""
+    parts = inner_kernels(program)
+    current, arrive = parts.current, parts.arrive
+
+    def learn_row(m: int, columns: int, x: int, length: int, target: float, weight: float) -> int:
+        row = (columns, x, length, ARRIVING)
+        return arrive(m, row, current(m, row), target, weight)
+
+    return compiled(learn_row)
 
 
 @inner
-def score_sparse_cleaned(
-    h: Floats, v: Floats, u: Floats, columns: Integers, place: int, x: Floats, first: int, length: int
-) -> tuple[float, int]:
-    """Score a copy of a sparse row with absent values made zero; the row itself still shows what was absent."""
-    row = x[first : first + length].copy()
-    status = clean(row, length)
-    return score_sparse(h, v, u, columns, place, row, 0, length), status
+def row_of(indptr: int, columns: int, width: int, values: int, i: int) -> Row:
+    """Return row i of a matrix of the columns at `columns`, or with `indptr` of a sparse matrix in CSR form."""
+    if indptr == 0:
+        return columns, values + 8 * width * i, width, ARRIVING
+    first = load_integer(indptr, i)
+    return columns + 8 * first, values + 8 * first, load_integer(indptr, i + 1) - first, ARRIVING
 
 
-@inner
-def run_sparse_row(
-    memory: Floats,
-    h: Floats,
-    v: Floats,
-    u: Floats,
-    columns: Integers,
-    place: int,
-    x: Floats,
-    first: int,
-    length: int,
-    target: float,
-    weight: float,
-    learn: bool,
-) -> tuple[float, int]:
-    """Score, then learn, one sparse row. Return the score and a status."""
-    score = score_sparse(h, v, u, columns, place, x, first, length)
-    if not math.isfinite(score):
-        score, status = score_sparse_cleaned(h, v, u, columns, place, x, first, length)
-        if status != 0:
-            return score, status
-    elif learn and h[AVERAGED] == 0.0 and h[RULE] < WINNOW:
-        step_sparse(memory, h, v, u, columns, place, x, first, length, target, weight, score)
-        return score, 0
-    if learn:
-        return score, learn_sparse(memory, h, v, u, columns, place, x, first, length, target, weight)
-    return score, 0
+@made_once
+def run_rows(program: Program, learns: bool) -> Callable[..., tuple[int, int]]:
+    """Return run(m, rows, indptr, columns, width, values, targets, weights, scores): score, then learn, each row.
+
+    The rows are as `row_of` takes them; the scores before learning are written one after the other.
+    """
+    parts, several = inner_kernels(program), program.scores
+    score, current, is_finite = parts.score, parts.current, parts.is_finite
+    arrive, score_cleaned, is_same, write = parts.arrive, parts.score_cleaned, parts.is_same, make_write(several)
+
+    def run(
+        m: int, rows: int, indptr: int, columns: int, width: int, values: int, targets: int, weights: int, scores: int
+    ) -> tuple[int, int]:
+        for i in range(rows):
+            row = row_of(indptr, columns, width, values, i)
+            shown = score(m, row)
+            known = shown
+            if not is_finite(shown):
+                shown, status = score_cleaned(m, row)
+                if status != 0:
+                    return i, status
+            write(scores, i, shown)
+            if learns:
+                status = arrive(m, row, known if is_same else current(m, row), load(targets, i), load(weights, i))
+                if status != 0:
+                    return i, status
+        return -1, 0
+
+    return compiled(run)
 
 
-@compiled
-def run_matrix(
-    memory: Floats, columns: Integers, X: Floats, targets: Floats, weights: Floats, scores: Floats, learn: bool
-) -> tuple[int, int]:
-    """Score, then learn, each row of a matrix whose columns lie anywhere in the learner's."""
-    h, _, v, u = split(memory)
-    length = X.shape[1]
-    x = X.reshape(X.size)
-    for i in range(X.shape[0]):
-        scores[i], status = run_sparse_row(
-            memory, h, v, u, columns, 0, x, i * length, length, targets[i], weights[i], learn
-        )
-        if status != 0:
-            return i, status
-    return -1, 0
+def make_write(several: int) -> Any:
+    """Return what writes the scores of row i."""
+    if several == 1:
 
+        def write_one(scores: int, i: int, score: float) -> None:
+            store(scores, i, score)
 
-@compiled
-def run_csr(
-    memory: Floats,
-    indptr: Integers,
-    indices: Integers,
-    data: Floats,
-    targets: Floats,
-    weights: Floats,
-    scores: Floats,
-    learn: bool,
-) -> tuple[int, int]:
-    """Score, then learn, each row of a sparse matrix in CSR form."""
-    h, _, v, u = split(memory)
-    for i in range(indptr.shape[0] - 1):
-        first = indptr[i]
-        length = indptr[i + 1] - first
-        scores[i], status = run_sparse_row(
-            memory, h, v, u, indices, first, data, first, length, targets[i], weights[i], learn
-        )
-        if status != 0:
-            return i, status
-    return -1, 0
+        return inner(write_one)
+    if several == 0:
+
+        def write_kept(scores: int, i: int, score: Any) -> None:
+            for k in range(score[2]):
+                store(scores, score[2] * i + k, load(score[1], k))
+
+        return inner(write_kept)
+
+    def write(scores: int, i: int, score: Any) -> None:
+        for k in range(several):
+            store(scores, several * i + k, score[k])
+
+    return inner(write)

@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 
 from stream_maxloss.arguments import require_positive
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import Rule, Settings
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.model import linear_model
 
 __all__ = ["Pegasos"]
+
+
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Shrink by 1 - 1/t, and add y x/(lambda t) on rows within the margin 1."""
+    return 1.0 - 1.0 / steps, (weight * target / (settings[0] * steps) if target * score < 1.0 else 0.0)
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the hinge loss, clipped."""
+    return min(1.0, max(0.0, 1.0 - target * score))
+
+
+RULE = Rule("pegasos", plan, loss, code=2)
 
 
 class Pegasos(LinearClassifier):
@@ -27,13 +42,8 @@ class Pegasos(LinearClassifier):
     ----------
     l2
         Regularisation $\lambda$. Raising it keeps the weights smaller and makes the first steps shorter.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    averaged
-        Whether to predict with the average of all iterates instead of the last one. On data that is not separable the
-        average errs much less; it costs a second weight vector.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, averaged, hash_bits
+        As for `Perceptron`.
 
     References
     ----------
@@ -62,8 +72,8 @@ class Pegasos(LinearClassifier):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(
-            layout.PEGASOS,
+        self._model = linear_model(
+            RULE,
             (l2,),
             intercept=intercept,
             averaged=averaged,

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import Rule, Settings
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.model import linear_model
 
 __all__ = ["Perceptron"]
+
+
+def plan(
+    settings: Settings, steps: float, score: float, target: float, weight: float, norm: float
+) -> tuple[float, float]:
+    """Add y x on a mistake."""
+    return 1.0, (weight * target if target * score <= 0.0 else 0.0)
+
+
+def loss(settings: Settings, score: float, target: float) -> float:
+    """Return the zero-one loss."""
+    return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
+
+
+def limit(settings: Settings) -> float:
+    """Return the margin beyond which nothing changes."""
+    return 0.0
+
+
+RULE = Rule("perceptron", plan, loss, limit, code=0)
 
 
 class Perceptron(LinearClassifier):
@@ -54,4 +74,4 @@ class Perceptron(LinearClassifier):
         self._with_intercept = intercept
         self.averaged = averaged
         self.hash_bits = hash_bits
-        self._model = LinearModel(layout.PERCEPTRON, intercept=intercept, averaged=averaged, hash_bits=hash_bits)
+        self._model = linear_model(RULE, intercept=intercept, averaged=averaged, hash_bits=hash_bits)

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.linear.batch_checks import check_length
 from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value, row_entries
+from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.scaler import Scaler
-from stream_maxloss.linear.statistics import run_scaled, scale_rows, scale_stretch
+from stream_maxloss.linear.statistics import run_scaled, scale_stretch
+from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import Rows, read_frame
 
 __all__ = ["run_scaled_frame", "scale_rows_of"]
-
-ALL_COLUMNS = np.zeros(1, dtype=np.int64)
 
 
 def scaled_columns(scaler: Scaler, model: LinearModel) -> NDArray[np.int64]:
@@ -36,65 +35,43 @@ def run_scaled_frame(
     memory, statistics = model.memory, scaler._statistics
     model.memory, scaler._statistics = memory.copy(), statistics.copy()
     model._forget_row()
-    scores = np.empty(len(targets))
+    labelled = Labelled(targets, weights, model.room_for_scores(len(targets)))
     try:
-        first = 0
-        for rows in read_frame(frame, model.features, learn=True):
-            part = slice(first, first + len(rows))
-            if len(targets[part]) != len(rows):
-                check_length(first + len(rows), targets)
-            run_stretch(scaler, model, rows, targets[part], weights[part], scores[part], first)
-            first += len(rows)
-        check_length(first, targets)
+        for first, rows, part in labelled.split(read_frame(frame, model.features, learn=True)):
+            run_stretch(scaler, model, rows, part, first)
     except Exception:
         model.memory, scaler._statistics = memory, statistics
         model.features.truncate(known)
         scaler._features.truncate(observed)
         model._forget_row()
         raise
-    return scores
+    return labelled.scores
 
 
 def scale_rows_of(scaler: Scaler, model: LinearModel, rows: Rows) -> NDArray[np.float64]:
     """Scale rows in place as they are learned; return the values that they are predicted on, of the same shape."""
     scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
     scaler._make_room()
-    shown = np.empty(rows.values.shape)
-    scale_stretch(
-        scaler._statistics,
-        scaled_columns(scaler, model),
-        ALL_COLUMNS if rows.indptr is None else rows.indptr,
-        rows.columns,
-        rows.values.reshape(-1),
-        shown.reshape(-1),
-        scaler._limit,
-    )
+    shown, scaled = np.empty(rows.values.shape), scaled_columns(scaler, model)
+    scale_stretch(*scaler._at(), address_of(scaled), *rows.addresses(spelt_out=True), address_of(shown), scaler._limit)
     return shown
 
 
-def run_stretch(
-    scaler: Scaler,
-    model: LinearModel,
-    rows: Rows,
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    first: int,
-) -> None:
-    """Score, then learn, one stretch of rows."""
+def run_stretch(scaler: Scaler, model: LinearModel, rows: Rows, labelled: Labelled, first: int) -> None:
+    """Score, then learn, one stretch of rows, the first of which has this number."""
     model._make_room()
     scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
     scaler._make_room()
-    row, status = run_scaled(
-        model.memory,
-        scaler._statistics,
-        scaled_columns(scaler, model),
-        ALL_COLUMNS if rows.indptr is None else rows.indptr,
-        rows.columns,
-        rows.values.reshape(-1),
-        targets,
-        weights,
-        scores,
+    scaled, longest = scaled_columns(scaler, model), len(model.features)
+    places, shown = np.empty(longest, dtype=np.int64), np.empty(longest)
+    row, status = run_scaled(model.program)(
+        address_of(model.memory),
+        *scaler._at(),
+        address_of(scaled),
+        *rows.addresses(spelt_out=True),
+        *labelled.addresses(),
+        address_of(places),
+        address_of(shown),
         scaler._limit,
     )
     if row >= 0:
@@ -110,7 +87,7 @@ def refuse_scaled_row(scaler: Scaler, model: LinearModel, rows: Rows, row: int, 
         sources = scaled_columns(scaler, model)[columns]
         numeric = sources >= 0
         part = values[numeric].reshape(1, -1)
-        scale_rows(scaler._statistics, sources[numeric], part, scaler._limit)
+        scaler._scale(sources[numeric], part)
         values[numeric] = part[0]
     column, value = find_fault(columns, values, status)
-    return refuse_value(status, feature_name(model.features, column), value, f" of row {first + row}")
+    return refuse_value(status, feature_name(model.features, column), value, first + row)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Mapping
+import threading
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,34 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_maxloss.arguments import require_positive
+from stream_maxloss.described import ArrayOf, check_state
+from stream_maxloss.errors import RowError
 from stream_maxloss.features import FeatureMap
 from stream_maxloss.linear.statistics import COUNT, MEAN, SPREAD, observe_rows, scale_rows
+from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows.columns import check_finite, read_map, to_floats
 from stream_maxloss.rows.frame import to_record_batch
-from stream_maxloss.rows.single import number_of
+from stream_maxloss.rows.single import TEXT_KINDS, number_of
 
 __all__ = ["Scaler"]
 
 FIRST_CAPACITY = 16
+
+
+# Statistics grow and are put back, while a kernel has their address: one call at a time, of all scalers, since kernels
+# hold Python's own lock anyway. Within a thread calls may nest, as when a value's `__float__` learns.
+ONE_CALL = threading.RLock()
+
+
+def exclusive(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Let one thread at a time into a call."""
+
+    @functools.wraps(call)
+    def guarded(*arguments: Any, **keywords: Any) -> Any:
+        with ONE_CALL:
+            return call(*arguments, **keywords)
+
+    return guarded
 
 
 class Scaler(base.MiniBatchTransformer):
@@ -80,7 +101,7 @@ class Scaler(base.MiniBatchTransformer):
 
     def _numbers(self, x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
         """Return the present numbers of a row."""
-        values = {name: number_of(name, value) for name, value in x.items() if not isinstance(value, str)}
+        values = {name: number_of(name, value) for name, value in x.items() if not isinstance(value, TEXT_KINDS)}
         return {name: number for name, number in values.items() if number is not None}
 
     def _make_room(self) -> None:
@@ -90,23 +111,48 @@ class Scaler(base.MiniBatchTransformer):
             grown[:, :capacity] = self._statistics
             self._statistics = grown
 
+    def _at(self) -> tuple[int, int]:
+        """Return the address of the statistics and the number of their columns, for a kernel call at once."""
+        return address_of(self._statistics), self._statistics.shape[1]
+
+    def _observe(self, columns: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+        """Take the rows of a matrix into account."""
+        statistics = self._room_for(columns)
+        observe_rows(address_of(statistics), statistics.shape[1], *matrix_at(columns, rows))
+
+    def _scale(self, columns: NDArray[np.int64], rows: NDArray[np.float64]) -> None:
+        """Scale the rows of a matrix in place."""
+        statistics = self._room_for(columns)
+        scale_rows(address_of(statistics), statistics.shape[1], *matrix_at(columns, rows), self._limit)
+
+    def _room_for(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the statistics, which another thread may have put back meanwhile: no kernel must read beyond them."""
+        statistics = self._statistics
+        if columns.max(initial=-1) >= statistics.shape[1]:
+            raise RuntimeError("a Scaler must be used by one thread at a time; give each thread its own or a lock")
+        return statistics
+
+    @exclusive
     def learn_one(self, x: dict[Hashable, Any]) -> None:
         """Take the numbers of a row into account."""
         values = self._numbers(x)
         self._features.add(values)
         self._make_room()
         columns = np.array([self._features.find(name) for name in values], dtype=np.int64)
-        observe_rows(self._statistics, columns, np.array([list(values.values())]).reshape(1, len(values)))
+        self._observe(columns, np.array([list(values.values())], dtype=np.float64).reshape(1, len(values)))
 
+    @exclusive
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Return the row with its numbers scaled, absent features left out and text as it is."""
         values = self._numbers(x)
         columns = np.array([self._features.find(name) for name in values], dtype=np.int64)
-        row = np.array([list(values.values())]).reshape(1, len(values))
-        scale_rows(self._statistics, columns, row, self._limit)
+        row = np.array([list(values.values())], dtype=np.float64).reshape(1, len(values))
+        self._scale(columns, row)
         scaled = dict(zip(values, row[0].tolist(), strict=True))
-        return {name: scaled.get(name, value) for name, value in x.items() if name in scaled or isinstance(value, str)}
+        kept = {name: value for name, value in x.items() if name in scaled or isinstance(value, TEXT_KINDS)}
+        return {name: scaled.get(name, value) for name, value in kept.items()}
 
+    @exclusive
     def learn_many(self, X: Any) -> None:
         """Take the numbers of each row of a frame into account."""
         names, matrix, others = self._split(X)
@@ -119,12 +165,13 @@ class Scaler(base.MiniBatchTransformer):
         self._make_room()
         columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
         present = columns >= 0
-        observe_rows(self._statistics, columns[present], np.ascontiguousarray(matrix[:, present]))
+        self._observe(columns[present], np.ascontiguousarray(matrix[:, present]))
         for column in maps:
             entries = column.entries(self._features)
             known = entries.columns >= 0
-            observe_rows(self._statistics, entries.columns[known], entries.values[known].reshape(1, -1))
+            self._observe(entries.columns[known], entries.values[known].reshape(1, -1))
 
+    @exclusive
     def transform_many(self, X: Any) -> Any:
         """Return a frame like `X`, its number columns scaled by the statistics so far and the others as they are."""
         import pyarrow as pa
@@ -134,7 +181,7 @@ class Scaler(base.MiniBatchTransformer):
         names, matrix, others = self._split(X)
         others = {name: self._scale_map(name, array) if is_map(array) else array for name, array in others.items()}
         columns = np.array([self._features.find(name) for name in names], dtype=np.int64)
-        scale_rows(self._statistics, columns, matrix, self._limit)
+        self._scale(columns, matrix)
         scaled: dict[Any, Any] = {name: matrix[:, j] for j, name in enumerate(names)}
         if is_record_batch(X) or isinstance(X, pa.Table):
             arrays = {str(n): pa.array(v, from_pandas=True) for n, v in scaled.items()}
@@ -150,7 +197,7 @@ class Scaler(base.MiniBatchTransformer):
         column = read_map(name, array)
         check_finite(column)
         entries = column.entries(self._features)
-        scale_rows(self._statistics, entries.columns, entries.values.reshape(1, -1), self._limit)
+        self._scale(entries.columns, entries.values.reshape(1, -1))
         keys = pa.array(column.entry_names(), pa.string())
         offsets = pa.array(column.indptr, pa.int32())
         return pa.MapArray.from_arrays(offsets, keys, pa.array(entries.values, from_pandas=True))
@@ -212,22 +259,31 @@ class Scaler(base.MiniBatchTransformer):
                 f"state must hold three statistics for each of {len(features)} features, got shape {statistics.shape}; "
                 "load what state_dict of a Scaler returned"
             )
+        check_state({"statistics": statistics}, {"statistics": ArrayOf("float64", (3, statistics.shape[1]))})
+        if (statistics[[COUNT, SPREAD]] < 0.0).any():
+            raise ValueError("counts and spreads must not be negative; load what state_dict of a Scaler returned")
         self._features, self._statistics = features, statistics
 
 
+def matrix_at(columns: NDArray[np.int64], rows: NDArray[np.float64]) -> tuple[int, int, int, int]:
+    """Return a matrix as kernels take it: columns, their number, values and rows."""
+    return address_of(columns), len(columns), address_of(rows), len(rows)
+
+
 def is_map(array: Any) -> bool:
-    """Tell whether an Arrow array holds maps."""
+    """Return whether an Arrow array holds maps."""
     import pyarrow as pa
 
     return bool(pa.types.is_map(array.type))
 
 
 def refuse_infinite(names: list[Hashable], matrix: NDArray[np.float64]) -> None:
-    """Raise ValueError for the first infinite value of a matrix."""
+    """Raise RowError for the first infinite value of a matrix."""
     infinite = np.isinf(matrix)
     if infinite.any():
         row, column = (int(place[0]) for place in np.nonzero(infinite))
-        raise ValueError(
+        raise RowError(
+            row,
             f"feature {names[column]!r} of row {row} must be finite, got {matrix[row, column].item()!r}; "
-            "clip it or leave it out"
+            "clip it or leave it out",
         )

@@ -8,11 +8,75 @@ from numbers import Real
 from river import base
 
 from stream_maxloss.arguments import require_positive
-from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.additive import count
 from stream_maxloss.linear.classifier import LinearClassifier
+from stream_maxloss.linear.memory import INTERCEPT, MISTAKES, SECOND, SEEN, THIRD, V_INTERCEPT
 from stream_maxloss.linear.model import LinearModel
+from stream_maxloss.linear.multiplicative import factor_of, multiply, zero_one_loss
+from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.sums import INFINITE, OUTSIDE, Row, column_of, dot_arrived, fault, vector_at
+from stream_maxloss.machine.compiled import inner
+from stream_maxloss.machine.pointers import load, store
 
 __all__ = ["Winnow"]
+
+
+@inner
+def threshold(m: int) -> float:
+    """Return theta: as set, or the number of features seen."""
+    return load(m, SECOND) if load(m, SECOND) > 0.0 else load(m, SEEN)
+
+
+@inner
+def score(m: int, row: Row) -> float:
+    """Return <w, x> - theta; a feature that was never learned from has no weight yet."""
+    columns, x, length, stored = row
+    v, seen = vector_at(m, 0), int(load(m, SEEN))
+    if columns == 0:
+        total = dot_arrived(v, (columns, x, min(length, seen), stored)) + load(m, V_INTERCEPT)
+        return total - threshold(m)
+    total = load(m, V_INTERCEPT)
+    for k in range(length):
+        if column_of(row, k) < seen:
+            total += load(v, column_of(row, k)) * load(x, k)
+    return total - threshold(m)
+
+
+@inner
+def prepare(m: int, row: Row) -> int:
+    """Refuse a row with a value outside [0, 1]; count the columns seen, and turn absent values into zeros."""
+    _, x, length, _ = row
+    high, seen = load(m, THIRD), load(m, SEEN)
+    for k in range(length):
+        value = load(x, k)
+        if not math.isnan(value):
+            if not (0.0 <= value <= high and value < math.inf):
+                return fault(INFINITE if math.isinf(value) else OUTSIDE, k)
+            seen = max(seen, column_of(row, k) + 1.0)
+    for k in range(length):
+        if math.isnan(load(x, k)):
+            store(x, k, 0.0)
+    store(m, SEEN, seen)
+    return 0
+
+
+@inner
+def step(m: int, row: Row, score: float, target: float, weight: float) -> None:
+    """Promote or demote the weights of a mistaken row."""
+    mistakes = load(m, MISTAKES)
+    count(m, score, target)
+    if load(m, MISTAKES) == mistakes:
+        return
+    v = vector_at(m, 0)
+    for k in range(row[2]):
+        exponent = target * weight * load(row[1], k)
+        if exponent != 0.0:
+            multiply(v, column_of(row, k), factor_of(m, exponent))
+    if load(m, INTERCEPT) != 0.0:
+        multiply(m, V_INTERCEPT, factor_of(m, target * weight))
+
+
+PROGRAM = Program("winnow", score, step, zero_one_loss, prepare=prepare, code=7)
 
 
 class Winnow(LinearClassifier):
@@ -34,11 +98,8 @@ class Winnow(LinearClassifier):
         Factor $\beta > 1$ of a promotion; $1 + \gamma/2$ for a margin $\gamma$.
     theta
         Threshold $\theta$; None for the number of features seen. Must be given with `hash_bits`.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
-        Features that share a column add up, so values above 1 cannot be told and are taken.
+    intercept, hash_bits
+        As for `Perceptron`. Hashed features that share a column add up, so that values above 1 cannot be refused.
 
     References
     ----------
@@ -81,7 +142,7 @@ class Winnow(LinearClassifier):
         # Features that share a hashed column add up, to more than 1.
         high = 1.0 if hash_bits is None else math.inf
         self._model = LinearModel(
-            layout.WINNOW, (beta, theta or 0.0, high), intercept=intercept, hash_bits=hash_bits, initial=1.0
+            PROGRAM, (beta, theta or 0.0, high), intercept=intercept, hash_bits=hash_bits, initial=(1.0, 0.0)
         )
 
     def _more_tags(self) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ Column = NDArray[Any]
 
 # A metric is recognised by the very function that it updates with, so that a subclass which does more goes row by row.
 CONFUSION_UPDATES = (ClassificationMetric.update, BinaryMetric.update, metrics.ConfusionMatrix.update)
+
+
+class Rows(NamedTuple):
+    """The columns of a batch, as `update_metric_many` takes them."""
+
+    y_true: Column
+    y_pred_labels: Column | None
+    proba_true: Column | None
+    weights: Column | None
 
 
 def update_metric_many(
@@ -84,29 +93,27 @@ def update_twins_many(
 
     What follows from the rows alone, as their losses and the counts of their labels, is computed once for all.
     """
-    columns = (y_true, y_pred_labels, proba_true, weights)
-    _check_lengths(columns)
-    if y_true.size:
-        _update(twins, *columns)
-
-
-def _check_lengths(columns: tuple[Column | None, ...]) -> None:
-    names = ("y_true", "y_pred_labels", "proba_true", "weights")
-    n_rows = len(columns[0]) if columns[0] is not None else 0
-    for name, column in zip(names, columns, strict=True):
+    rows = Rows(y_true, y_pred_labels, proba_true, weights)
+    n_rows = len(y_true)
+    for name, column in rows._asdict().items():
         if column is not None and column.shape != (n_rows,):
             raise ValueError(f"{name} must have one value per row ({n_rows}), got shape {column.shape!r}; pass columns")
+    if n_rows:
+        _update(twins, rows)
 
 
-def _update(
-    twins: Sequence[Any], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
-) -> None:
+def _update(twins: Sequence[Any], rows: Rows) -> None:
+    y_true, y_pred, proba_true, weights = rows
     metric = twins[0]
     update = type(metric).update
     if isinstance(metric, BaseRolling):
-        _update_rows(twins, y_true, y_pred, proba_true, weights)
+        _update_rows(twins, rows)
     elif isinstance(metric, Metrics):
-        _update_parts(twins, y_true, y_pred, proba_true, weights)
+        if _wants_proba(metric) and proba_true is not None:
+            # River's argmax over {False: 1 - p, True: p}, where a tie goes to the first key.
+            rows = rows._replace(y_pred_labels=proba_true > 1.0 - proba_true)
+        for parts in zip(*twins, strict=True):
+            _update(parts, rows)
     elif isinstance(metric, LossMetric):
         losses = metric.loss.many(y_true, y_pred, None if metric.requires_labels else proba_true)
         for twin in twins:
@@ -125,24 +132,14 @@ def _update(
         for twin in twins:
             _update_mean(twin._mean, values, weights)
     else:
-        _update_rows(twins, y_true, y_pred, proba_true, weights)
-
-
-def _update_parts(
-    twins: Sequence[Metrics], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
-) -> None:
-    if _wants_proba(twins[0]) and proba_true is not None:
-        # River's argmax over {False: 1 - p, True: p}, where a tie goes to the first key.
-        y_pred = proba_true > 1.0 - proba_true
-    for parts in zip(*twins, strict=True):
-        _update(parts, y_true, y_pred, proba_true, weights)
+        _update_rows(twins, rows)
 
 
 def _update_confusion(twins: Sequence[Any], y_true: Column, y_pred: Column, weights: Column | None) -> None:
     try:
         pairs = list(_counted_pairs(y_true, y_pred, weights))
     except TypeError:  # labels of several types have no order
-        _update_rows(twins, y_true, y_pred, None, weights)
+        _update_rows(twins, Rows(y_true, y_pred, None, weights))
         return
     for metric in twins:
         matrix = metric if isinstance(metric, metrics.ConfusionMatrix) else metric.cm
@@ -154,16 +151,16 @@ def _update_confusion(twins: Sequence[Any], y_true: Column, y_pred: Column, weig
 
 def _counted_pairs(y_true: Column, y_pred: Column, weights: Column | None) -> Iterator[tuple[Any, Any, int, float]]:
     """Yield each pair of labels that occurs, with its number of rows and their weight."""
-    is_binary = y_true.dtype == np.bool_ and y_pred.dtype == np.bool_
-    if is_binary:  # ten times faster than sorting
+    if y_true.dtype == np.bool_ and y_pred.dtype == np.bool_:  # ten times faster than sorting
         codes: Column = y_true.view(np.uint8) * np.uint8(2) + y_pred.view(np.uint8)
         true_list = pred_list = [False, True]
+        counts = _count_binary(y_true, y_pred)
     else:
         true_labels, true_codes = np.unique(y_true, return_inverse=True)
         pred_labels, pred_codes = np.unique(y_pred, return_inverse=True)
         true_list, pred_list = true_labels.tolist(), pred_labels.tolist()
         codes = true_codes * len(pred_list) + pred_codes
-    counts = _count_binary(y_true, y_pred) if is_binary else np.bincount(codes)
+        counts = np.bincount(codes)
     totals = counts if weights is None else np.bincount(codes, weights=weights)
     for code in np.flatnonzero(counts).tolist():
         i, j = divmod(code, len(pred_list))
@@ -192,27 +189,23 @@ def _update_mean(mean: Any, values: NDArray[np.float64], weights: Column | None)
     mean._mean += float(deviations.sum() if weights is None else (weights * deviations).sum()) / mean.n
 
 
-def _update_rows(
-    twins: Sequence[Any], y_true: Column, y_pred: Column | None, proba_true: Column | None, weights: Column | None
-) -> None:
+def _update_rows(twins: Sequence[Any], rows: Rows) -> None:
     metric = twins[0]
     if isinstance(metric, utils.TimeRolling):
         raise TypeError(
             "metric must not be a TimeRolling, got one; it needs the time of each row: update it row by row"
         )
-    rows: list[Any]
+    predictions: list[Any]
     if _wants_proba(metric):
-        rows = [{False: 1.0 - p, True: p} for p in _required(proba_true, "proba_true", metric).tolist()]
+        predictions = [{False: 1.0 - p, True: p} for p in _required(rows.proba_true, "proba_true", metric).tolist()]
     else:
-        rows = _required(y_pred, "y_pred_labels", metric).tolist()
-    labels = y_true.tolist()
+        predictions = _required(rows.y_pred_labels, "y_pred_labels", metric).tolist()
+    columns = [rows.y_true.tolist(), predictions]
+    if rows.weights is not None and metric.works_with_weights:
+        columns.append(rows.weights.tolist())
     for twin in twins:
-        if weights is None or not twin.works_with_weights:
-            for label, prediction in zip(labels, rows, strict=True):
-                twin.update(label, prediction)
-        else:
-            for label, prediction, w in zip(labels, rows, weights.tolist(), strict=True):
-                twin.update(label, prediction, w)
+        for row in zip(*columns, strict=True):
+            twin.update(*row)
 
 
 def _wants_proba(metric: Any) -> bool:

@@ -28,7 +28,8 @@ def catoni_psi(u: Any) -> Any:
 
     """
     clipped = np.clip(u, -ROOT_TWO, ROOT_TWO)
-    truncated = clipped - clipped**3 / 6.0
+    # Not as a power, which numpy takes in another way for one number than for many: the last digit would differ.
+    truncated = clipped - clipped * clipped * clipped / 6.0
     return truncated if isinstance(u, np.ndarray) else float(truncated)
 
 
@@ -70,8 +71,7 @@ def catoni_scale(values: ArrayLike, delta: float = 0.05) -> float:
     1.1642
 
     """
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be in (0, 1), got {delta!r}; 0.05 asks for 95 % confidence")
+    check_delta(delta)
     array = _finite(values)
     scale = math.sqrt(array.size * float(array.var()) / (2.0 * math.log(2.0 / delta)))
     return scale if scale > 0.0 else 1.0
@@ -132,6 +132,12 @@ def catoni_estimate(values: ArrayLike, scale: float) -> float:
     from scipy.optimize import brentq
 
     return float(brentq(balance, low, high, xtol=1e-15 * (high - low), maxiter=500))
+
+
+def check_delta(delta: float) -> None:
+    """Refuse a confidence parameter outside (0, 1)."""
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta must be in (0, 1), got {delta!r}; 0.05 asks for 95 % confidence")
 
 
 def _middle_of_flat(array: NDArray[np.float64], scale: float) -> float | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from stream_maxloss.metrics.catoni import catoni_estimate, catoni_scale
-from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margin, checked_margins, checked_scale
+from stream_maxloss.metrics.catoni import catoni_estimate, catoni_scale, check_delta
+from stream_maxloss.metrics.margin_metric import MarginMetric
 from stream_maxloss.metrics.reservoir import Reservoir
 from stream_maxloss.metrics.ring import Ring
 
@@ -53,32 +53,16 @@ class CatoniMargin(MarginMetric):
     def __init__(
         self, scale: float | None = None, delta: float = 0.05, capacity: int = 1000, seed: int | None = None
     ) -> None:
-        super().__init__()
-        self.scale = checked_scale(scale)
-        self.delta = _checked_delta(delta)
+        super().__init__(Reservoir(capacity, seed))
+        _check(scale, delta)
+        self.scale = scale
+        self.delta = delta
         self.capacity = capacity
         self.seed = seed
-        self._reservoir = Reservoir(capacity, seed)
-
-    def update_margin(self, margin: float) -> None:
-        """Take in one margin."""
-        self._reservoir.push(checked_margin(margin))
-
-    def update_many(self, margins: ArrayLike) -> None:
-        """Take in many margins."""
-        self._reservoir.push_many(checked_margins(margins))
 
     def get(self) -> float:
         """Return the estimate."""
-        return _estimate(self._reservoir.values(), self.scale, self.delta)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._reservoir.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._reservoir.load_state_dict(state)
+        return _estimate(self._store.values(), self.scale, self.delta)
 
 
 class RollingCatoniMargin(MarginMetric):
@@ -105,32 +89,15 @@ class RollingCatoniMargin(MarginMetric):
     """
 
     def __init__(self, scale: float | None = None, delta: float = 0.05, window_size: int = 1000) -> None:
-        super().__init__()
-        self.scale = checked_scale(scale)
-        self.delta = _checked_delta(delta)
+        super().__init__(Ring(window_size))
+        _check(scale, delta)
+        self.scale = scale
+        self.delta = delta
         self.window_size = window_size
-        self._ring = Ring(window_size)
-
-    def update_margin(self, margin: float) -> None:
-        """Take in one margin."""
-        self._ring.push(checked_margin(margin))
-
-    def update_many(self, margins: ArrayLike) -> None:
-        """Take in many margins."""
-        array = checked_margins(margins)
-        self._ring.push_many(array, np.ones(array.size))
 
     def get(self) -> float:
         """Return the estimate."""
-        return _estimate(self._ring.values(), self.scale, self.delta)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._ring.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._ring.load_state_dict(state)
+        return _estimate(self._store.values(), self.scale, self.delta)
 
 
 def _estimate(margins: NDArray[np.float64], scale: float | None, delta: float) -> float:
@@ -139,7 +106,7 @@ def _estimate(margins: NDArray[np.float64], scale: float | None, delta: float) -
     return catoni_estimate(margins, catoni_scale(margins, delta) if scale is None else scale)
 
 
-def _checked_delta(delta: float) -> float:
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must be in (0, 1), got {delta!r}; 0.05 asks for 95 % confidence")
-    return delta
+def _check(scale: float | None, delta: float) -> None:
+    if scale is not None and not (scale > 0.0 and math.isfinite(scale)):
+        raise ValueError(f"scale must be a positive number or None, got {scale!r}; None takes it from the data")
+    check_delta(delta)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
+from stream_maxloss.machine.compiled import kept
 
 __all__ = ["LossHistogram", "tail_mean"]
 
@@ -18,35 +18,24 @@ def add_in_order(
     totals: NDArray[np.float64],
     sums: NDArray[np.float64],
     losses: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
 ) -> None:
     """Add losses in [0, 1] to their bins, one after the other: summed apart first, they would round differently."""
     last = len(counts) - 1
     for row in range(len(losses)):
         slot = min(int(losses[row] * len(counts)), last)
+        weight = 1.0
+        if weights is not None:
+            weight = weights[row]
         counts[slot] += 1
-        totals[slot] += weights[row]
-        sums[slot] += weights[row] * losses[row]
-
-
-@kept()
-def count_in_order(
-    counts: NDArray[np.int64], totals: NDArray[np.float64], sums: NDArray[np.float64], losses: NDArray[np.float64]
-) -> None:
-    """Add losses in [0, 1] to their bins with a weight of 1 each, as `add_in_order` does."""
-    last = len(counts) - 1
-    for row in range(len(losses)):
-        slot = min(int(losses[row] * len(counts)), last)
-        counts[slot] += 1
-        totals[slot] += 1.0
-        sums[slot] += losses[row]
+        totals[slot] += weight
+        sums[slot] += weight * losses[row]
 
 
 def tail_mean(losses: NDArray[np.float64], weights: NDArray[np.float64], alpha: float) -> float:
     """Return the mean of the worst share `alpha` of the losses by weight: the conditional value at risk.
 
-    The row on the border counts in part, so that the rows taken weigh `alpha` of the total exactly; with equal weights
-    and a whole `alpha * n` this is the plain mean of the worst `alpha * n` losses. No weight gives 0.
+    The row on the border counts in part, so that the rows taken weigh `alpha` of the total. No weight gives 0.
 
     Examples
     --------
@@ -75,13 +64,8 @@ def _worst(weights: NDArray[np.float64], sums: NDArray[np.float64], alpha: float
 class LossHistogram:
     """Count, weight and sum of the losses in each of `bins` equal bins of [0, 1].
 
-    Memory is 24 bytes a bin whatever the length of the stream; rows can be taken back, and two histograms added.
-
-    Parameters
-    ----------
-    bins
-        Number of bins; the tail mean is too low by at most `1 / bins`.
-
+    Memory is 24 bytes a bin whatever the length of the stream; rows can be taken back, and two histograms added. The
+    tail mean is too low by at most `1 / bins`.
     """
 
     def __init__(self, bins: int) -> None:
@@ -91,19 +75,16 @@ class LossHistogram:
         self._weights = np.zeros(bins)
         self._sums = np.zeros(bins)
 
-    def add(self, loss: float, weight: float) -> None:
+    def push(self, value: float, weight: float) -> None:
         """Take in one loss."""
-        slot = self._bin(loss)
+        slot = self._bin(value)
         self._counts[slot] += 1
         self._weights[slot] += weight
-        self._sums[slot] += weight * loss
+        self._sums[slot] += weight * value
 
-    def add_many(self, losses: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
-        """Take in many losses, in order, so that sums round as they do one at a time. Without weights all are 1."""
-        if weights is None:
-            count_in_order(self._counts, self._weights, self._sums, losses)
-        else:
-            add_in_order(self._counts, self._weights, self._sums, losses, weights)
+    def push_many(self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
+        """Take in losses in order, so that sums round as they do one at a time. Without weights all are 1."""
+        add_in_order(self._counts, self._weights, self._sums, values, weights)
 
     def remove(self, loss: float, weight: float) -> None:
         """Take one loss back."""

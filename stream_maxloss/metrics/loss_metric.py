@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import abc
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,23 @@ from river.metrics.base import ClassificationMetric, Metric, Metrics, Regression
 
 from stream_maxloss.metrics.row_loss import ProbabilityLoss, RowLoss
 
-__all__ = ["LossMetric", "checked_loss", "checked_losses", "checked_weight", "checked_weights"]
+__all__ = ["LossMetric", "LossStore", "checked_loss", "checked_weight"]
+
+
+class LossStore(Protocol):
+    """What a metric keeps of the losses it has seen."""
+
+    def push(self, value: float, weight: float) -> None:
+        """Take in one loss."""
+
+    def push_many(self, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
+        """Take in losses in order; without weights all are 1."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as arrays and plain JSON values."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state."""
 
 
 class LossMetric(ClassificationMetric, RegressionMetric):
@@ -26,33 +41,37 @@ class LossMetric(ClassificationMetric, RegressionMetric):
     ----------
     loss
         What a row costs: `ProbabilityLoss()` where `None`.
+    store
+        What is kept of the losses.
 
     """
 
     _fmt = ".6f"
 
-    def __init__(self, loss: RowLoss | None = None) -> None:
+    def __init__(self, loss: RowLoss | None, store: LossStore) -> None:
         if loss is not None and not isinstance(loss, RowLoss):
             raise TypeError(
                 f"loss must be a RowLoss, got {loss!r}; use ProbabilityLoss(), ZeroOneLoss() or AbsoluteLoss(scale)"
             )
         self.loss = ProbabilityLoss() if loss is None else loss
+        self._store = store
 
-    @abc.abstractmethod
     def update_loss(self, loss: float, w: float = 1.0) -> None:
         """Take in one row by its loss."""
+        self._store.push(checked_loss(loss), checked_weight(w))
 
-    @abc.abstractmethod
     def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Take in many rows by their losses; the same result as one `update_loss` each, in order."""
+        array = checked_losses(losses)
+        self._store.push_many(array, None if weights is None else checked_weights(weights, array.size))
 
-    @abc.abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """Return the learned state as arrays and plain JSON values."""
+        return self._store.state_dict()
 
-    @abc.abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state that `state_dict` of an equally configured metric returned."""
+        self._store.load_state_dict(state)
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take in one row."""
@@ -108,10 +127,8 @@ def checked_losses(losses: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def checked_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Return one finite weight of at least 0 per row (1 where `weights` is None), or raise."""
-    if weights is None:
-        return np.ones(n_rows)
+def checked_weights(weights: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Return one finite weight of at least 0 per row, or raise."""
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (n_rows,):
         raise ValueError(f"weights must have one value per row ({n_rows}), got shape {array.shape!r}; or pass None")

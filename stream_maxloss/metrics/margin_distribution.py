@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from stream_maxloss.metrics.margin_metric import MarginMetric, checked_margin, checked_margins
+from stream_maxloss.metrics.margin_metric import MarginMetric
 from stream_maxloss.metrics.ring import Ring
 
 __all__ = ["MarginDistribution", "MarginSummary"]
@@ -47,18 +45,14 @@ class MarginSummary:
 class MarginDistribution(MarginMetric):
     """Mean, median and quartiles of the margins of the last `window_size` rows, exactly.
 
-    Holland's Figure 2 draws these four over the course of learning; here they are read off at any moment. A good margin
-    distribution is one whose lower quartile, not only its mean, is positive, and whose quartiles are close
-    together.
+    Figure 2 of Holland's *Classification using margin pursuit* draws these four over the course of learning; here they
+    are read off at any moment. A good margin distribution is one whose lower quartile, not only its mean, is positive,
+    and whose quartiles are close together.
 
     Parameters
     ----------
     window_size
         How many rows are looked back on. Each costs 16 bytes, and `get` sorts them.
-
-    References
-    ----------
-    [^1]: Holland, M. J. Classification using margin pursuit.
 
     Examples
     --------
@@ -72,22 +66,12 @@ class MarginDistribution(MarginMetric):
     """
 
     def __init__(self, window_size: int = 1000) -> None:
-        super().__init__()
+        super().__init__(Ring(window_size))
         self.window_size = window_size
-        self._ring = Ring(window_size)
-
-    def update_margin(self, margin: float) -> None:
-        """Take in one margin."""
-        self._ring.push(checked_margin(margin))
-
-    def update_many(self, margins: ArrayLike) -> None:
-        """Take in many margins."""
-        array = checked_margins(margins)
-        self._ring.push_many(array, np.ones(array.size))
 
     def get(self) -> MarginSummary:
         """Return the summary of the window."""
-        margins = self._ring.values()
+        margins = self._store.values()
         if margins.size == 0:
             return MarginSummary(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         q25, median, q75 = np.quantile(margins, (0.25, 0.5, 0.75)).tolist()
@@ -98,14 +82,6 @@ class MarginDistribution(MarginMetric):
     def bigger_is_better(self) -> bool:
         """Raise: a distribution has no order."""
         raise NotImplementedError("a margin distribution has no order; compare one of its fields")
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._ring.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._ring.load_state_dict(state)
 
     def __repr__(self) -> str:
         summary = self.get()

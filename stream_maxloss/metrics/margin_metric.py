@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import math
 from typing import Any
 
@@ -11,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from river.metrics.base import ClassificationMetric
 
 from stream_maxloss.labels import are_positive, sign_of
+from stream_maxloss.metrics.reservoir import Reservoir
+from stream_maxloss.metrics.ring import Ring
 
-__all__ = ["MarginMetric", "checked_margin", "checked_margins", "checked_scale", "margin_of", "margins_of"]
+__all__ = ["MarginMetric", "margin_of", "margins_of"]
 
 # A probability of exactly 0 or 1 would be an infinite score; River's log loss stops at the same place.
 LEAST_PROBABILITY = 1e-15
@@ -55,28 +56,35 @@ class MarginMetric(ClassificationMetric):
     A margin comes either as such (`update_margin`, for learners that know their score), or from a probability
     through the logit, which gives back the score of any learner whose probability is the logistic function of it.
     Sample weights are not used.
+
+    Parameters
+    ----------
+    store
+        What is kept of the margins.
+
     """
 
     _fmt = ".6f"
 
-    def __init__(self) -> None:
-        """Leave out River's confusion matrix: margins do not fill one."""
+    def __init__(self, store: Ring | Reservoir) -> None:
+        # River's confusion matrix is left out: margins do not fill one.
+        self._store = store
 
-    @abc.abstractmethod
     def update_margin(self, margin: float) -> None:
         """Take in one margin: the label in {-1, +1} times the score."""
+        self._store.push(checked_margin(margin))
 
-    @abc.abstractmethod
     def update_many(self, margins: ArrayLike) -> None:
         """Take in many margins; the same result as one `update_margin` each, in order."""
+        self._store.push_many(checked_margins(margins))
 
-    @abc.abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """Return the learned state as arrays and plain JSON values."""
+        return self._store.state_dict()
 
-    @abc.abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state that `state_dict` of an equally configured metric returned."""
+        self._store.load_state_dict(state)
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take in one row; `w` is not used."""
@@ -114,10 +122,3 @@ def checked_margins(margins: ArrayLike) -> NDArray[np.float64]:
     if bad.any():
         checked_margin(float(array[bad][0]))
     return array
-
-
-def checked_scale(scale: float | None) -> float | None:
-    """Return a scale that is surely positive, or None, or raise."""
-    if scale is not None and not (scale > 0.0 and math.isfinite(scale)):
-        raise ValueError(f"scale must be a positive number or None, got {scale!r}; None takes it from the data")
-    return scale

@@ -5,19 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from stream_maxloss.metrics.loss_metric import (
-    LossMetric,
-    checked_loss,
-    checked_losses,
-    checked_weight,
-    checked_weights,
-)
+from stream_maxloss.metrics.loss_metric import LossMetric
 from stream_maxloss.metrics.ring import Ring
 from stream_maxloss.metrics.row_loss import RowLoss
 
 __all__ = ["MaxLoss", "RollingMaxLoss"]
+
+
+class Greatest:
+    """The greatest value of positive weight."""
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+    def push(self, value: float, weight: float) -> None:
+        """Take in one value."""
+        if weight > 0.0:
+            self.value = max(self.value, value)
+
+    def push_many(self, values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> None:
+        """Take in many values."""
+        counted = values if weights is None else values[weights > 0.0]
+        self.value = max(self.value, float(counted.max(initial=0.0)))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the value."""
+        return {"worst": np.array([self.value])}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Replace the value."""
+        self.value = float(state["worst"][0])
 
 
 class MaxLoss(LossMetric):
@@ -53,34 +72,14 @@ class MaxLoss(LossMetric):
 
     """
 
+    _store: Greatest
+
     def __init__(self, loss: RowLoss | None = None) -> None:
-        super().__init__(loss)
-        self._worst = 0.0
-
-    def update_loss(self, loss: float, w: float = 1.0) -> None:
-        """Take in one row by its loss."""
-        loss = checked_loss(loss)
-        if checked_weight(w) > 0.0:
-            self._worst = max(self._worst, loss)
-
-    def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Take in many rows by their losses."""
-        array = checked_losses(losses)
-        counted = array[checked_weights(weights, array.size) > 0.0]
-        if counted.size:
-            self._worst = max(self._worst, float(counted.max()))
+        super().__init__(loss, Greatest())
 
     def get(self) -> float:
         """Return the greatest loss so far."""
-        return self._worst
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return {"worst": np.array([self._worst])}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._worst = float(state["worst"][0])
+        return self._store.value
 
 
 class RollingMaxLoss(LossMetric):
@@ -109,28 +108,12 @@ class RollingMaxLoss(LossMetric):
 
     """
 
+    _store: Ring
+
     def __init__(self, window_size: int = 1000, loss: RowLoss | None = None) -> None:
-        super().__init__(loss)
+        super().__init__(loss, Ring(window_size))
         self.window_size = window_size
-        self._ring = Ring(window_size)
-
-    def update_loss(self, loss: float, w: float = 1.0) -> None:
-        """Take in one row by its loss."""
-        self._ring.push(checked_loss(loss), checked_weight(w))
-
-    def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Take in many rows by their losses."""
-        array = checked_losses(losses)
-        self._ring.push_many(array, checked_weights(weights, array.size))
 
     def get(self) -> float:
         """Return the greatest loss in the window; 0 if it holds no row of positive weight."""
-        return float(self._ring.values()[self._ring.weights() > 0.0].max(initial=0.0))
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._ring.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._ring.load_state_dict(state)
+        return float(self._store.values()[self._store.weights() > 0.0].max(initial=0.0))

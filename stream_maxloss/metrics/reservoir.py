@@ -10,19 +10,15 @@ from numpy.typing import NDArray
 
 __all__ = ["Reservoir"]
 
+WORD = 2**64 - 1
+
 
 class Reservoir:
-    """A uniform sample without replacement of all values so far (Vitter's algorithm R).
+    """A uniform sample of `capacity` values, without replacement, of all so far (Vitter's algorithm R).
 
     Row number t draws from a generator that is a hash of the key and t (SplitMix64), so the state is the key and the
-    number of rows, and a batch draws what its rows would have drawn one at a time.
-
-    Parameters
-    ----------
-    capacity
-        Size of the sample; 8 bytes each.
-    seed
-        Fixes the sample; `None` draws a fresh key.
+    number of rows, and a batch draws what its rows would have drawn one at a time. `seed` fixes the key, and so the
+    sample; `None` draws a fresh one.
 
     Examples
     --------
@@ -55,7 +51,7 @@ class Reservoir:
         """Take in values in order."""
         numbers = np.arange(self.n_rows, self.n_rows + values.size, dtype=np.uint64)
         # Row t (from 0) goes to a uniform slot of 0..t; while the sample fills up, simply to slot t.
-        slots = np.floor(_uniforms(self._key, numbers) * (numbers.astype(np.float64) + 1.0)).astype(np.int64)
+        slots = np.floor(_uniform(self._key, numbers) * (numbers.astype(np.float64) + 1.0)).astype(np.int64)
         slots = np.where(numbers < self._values.size, numbers.astype(np.int64), slots)
         kept = slots < self._values.size
         # Of two rows of a batch in one slot the later stays: numpy assigns in order.
@@ -83,18 +79,12 @@ class Reservoir:
         self.n_rows = n_rows
 
 
-def _uniform(key: int, number: int) -> float:
-    """Return what `_uniforms` does, for one row in plain integers: numpy takes twenty times as long for one."""
-    mixed = (key + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB % 2**64
-    return float(((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53)
+def _uniform(key: Any, numbers: Any) -> Any:
+    """Return a number in [0, 1) for a row number, or for each of an array (Steele, Lea and Flood 2014, SplitMix64).
 
-
-def _uniforms(key: np.uint64, numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return one number in [0, 1) for each row number (Steele, Lea and Flood 2014, SplitMix64)."""
-    mixed = key + (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed = mixed ^ (mixed >> np.uint64(31))
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    A single row comes as plain integers: numpy takes twenty times as long for one.
+    """
+    mixed = (key + (numbers + 1) * 0x9E3779B97F4A7C15) & WORD
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & WORD
+    return ((mixed ^ (mixed >> 31)) >> 11) * 2.0**-53

@@ -11,12 +11,7 @@ __all__ = ["Ring"]
 
 
 class Ring:
-    """The last `capacity` values with their weights, oldest first on reading.
-
-    Parameters
-    ----------
-    capacity
-        How many rows are kept; 16 bytes each, taken at once.
+    """The last `capacity` values with their weights, oldest first on reading; 16 bytes each, taken at once.
 
     Examples
     --------
@@ -47,15 +42,15 @@ class Ring:
         self._next = (self._next + 1) % self._values.size
         self._count = min(self._count + 1, self._values.size)
 
-    def push_many(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Add rows in order."""
+    def push_many(self, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> None:
+        """Add rows in order; without weights all are 1."""
         capacity = self._values.size
         kept = min(values.size, capacity)
         if kept == 0:
             return
         slots = (self._next + values.size - kept + np.arange(kept)) % capacity
         self._values[slots] = values[-kept:]
-        self._weights[slots] = weights[-kept:]
+        self._weights[slots] = 1.0 if weights is None else weights[-kept:]
         self._next = (self._next + values.size) % capacity
         self._count = min(self._count + values.size, capacity)
 

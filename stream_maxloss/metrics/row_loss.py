@@ -34,9 +34,9 @@ class RowLoss(base.Base, abc.ABC):
     ) -> NDArray[np.float64]:
         """Return the losses of a batch of rows."""
 
-    @abc.abstractmethod
     def works_with(self, model: base.Estimator) -> bool:
-        """Return whether the predictions of `model` can be scored."""
+        """Return whether the predictions of `model` can be scored: those of a classifier, unless said otherwise."""
+        return isinstance(model, base.Classifier)
 
 
 class ZeroOneLoss(RowLoss):
@@ -67,10 +67,6 @@ class ZeroOneLoss(RowLoss):
         if y_pred.dtype == np.bool_ and y_true.dtype != np.bool_:
             wrong = np.where(y_true == -1, y_pred, wrong)
         return wrong.astype(np.float64)
-
-    def works_with(self, model: base.Estimator) -> bool:
-        """Return whether `model` is a classifier."""
-        return isinstance(model, base.Classifier)
 
 
 class ProbabilityLoss(RowLoss):
@@ -111,10 +107,6 @@ class ProbabilityLoss(RowLoss):
         # 1 - (1 - p), not p: the rounding of the dict {False: 1 - p, True: p} that the row form reads.
         losses = 1.0 - np.where(are_positive(y_true), proba_true, 1.0 - proba_true)
         return np.clip(losses, 0.0, 1.0)
-
-    def works_with(self, model: base.Estimator) -> bool:
-        """Return whether `model` is a classifier."""
-        return isinstance(model, base.Classifier)
 
 
 class AbsoluteLoss(RowLoss):

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import collections
 import copy
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from river.metrics import Accuracy, Precision, Recall
 from river.metrics.base import Metrics
 from river.utils import Rolling, pretty
 
 from stream_maxloss.metrics.batch import update_metric_many
+from stream_maxloss.metrics.class_rows import ClassRows, update_classes_many
+from stream_maxloss.metrics.standing import interval_of, value_of
 from stream_maxloss.metrics.state import metric_state, restore_metric
+from stream_maxloss.state import join_parts, part_of
 
 __all__ = ["SliceReport"]
 
 MISSING = "(missing)"
 OTHER = "(other)"
+INTERVALS = (Accuracy, Precision, Recall)
+"""Metrics that are shares of rows, and so have an interval."""
 
 
 class SliceReport:
     """Scores of a model on each slice of a stream: on the rows that share a value of one column.
 
     Overall scores hide the rare slice a model fails on. The report keeps fresh copies of the metrics for every value,
-    and for all rows together, and names the slice on which the first metric, or `worst_by`, is worst among those with
-    enough rows. Slices are named by the text of the value; null and NaN are `(missing)`.
+    and for all rows together, and names the slice on which the first metric, or `worst_by`, is worst, by a rule that
+    `rule` states: of the slices with enough rows on which the metric is defined (a recall needs positives), the worst
+    value; of a metric that is a share of rows the worst end of its 95 % interval (Wilson), so that a slice is not
+    called the worst for bad luck with few rows. Slices are named by the text of the value; null and NaN are
+    `(missing)`.
 
     Parameters
     ----------
@@ -54,21 +64,18 @@ class SliceReport:
     ...     model.learn_one(x, y)
     >>> print(report)
     age_of_domain   Rows    Accuracy   MaxLoss
-                1     750     89.33%   0.9612
-       0 <- worst     500     89.20%   0.9328
+       1 <- worst     750     89.33%   0.9612
+                0     500     89.20%   0.9328
             (all)   1,250     89.28%   0.9612
     >>> report.worst()
-    '0'
+    '1'
+    >>> report.rule
+    'worst: its 95 % interval (Wilson) of Accuracy ends lowest, of the slices with at least 30 rows'
 
     """
 
     def __init__(
-        self,
-        metrics: Any,
-        by: str,
-        max_slices: int = 100,
-        min_support: int = 30,
-        worst_by: str | None = None,
+        self, metrics: Any, by: str, max_slices: int = 100, min_support: int = 30, worst_by: str | None = None
     ) -> None:
         for name, value in (("max_slices", max_slices), ("min_support", min_support)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -137,58 +144,123 @@ class SliceReport:
             update_metric_many(self._slices[name], y_true[rows], labels, proba, w)
             self._rows[name] += rows.size
 
+    def update_classes(self, slice_values: ArrayLike | Iterable[Any], rows: ClassRows) -> None:
+        """Take in many rows of several classes with the result that `update` gives row by row."""
+        codes, names = _encode(slice_values)
+        update_classes_many((self._overall,), rows)
+        for code, name in enumerate(names):
+            admitted = self._admit(name)
+            part = np.flatnonzero(codes == code)
+            update_classes_many((self._slices[admitted],), rows.part(part))
+            self._rows[admitted] += len(part)
+
     def worst(self) -> str | None:
-        """Return the name of the worst slice, or None while no slice has `min_support` rows.
+        """Return the name of the worst slice, or None while none has `min_support` rows and the metric defined.
 
         The shared slice `(other)` is not one value, and so never the worst. On a tie the slice seen first is named.
         """
-        index = 0 if self.worst_by is None else self._names.index(self.worst_by)
-        sign = -1.0 if self._blank[index].bigger_is_better else 1.0
-        candidates = [
-            (sign * float(self._slices[name][index].get()), name)
-            for name, n_rows in self._rows.items()
-            if n_rows >= self.min_support and name != OTHER
-        ]
-        return max(candidates, key=lambda pair: pair[0])[1] if candidates else None
+        first = next(iter(self.ranked()), None)
+        return first if first is not None and self._is_candidate(first) else None
+
+    @property
+    def rule(self) -> str:
+        """How the worst slice is chosen, in one line."""
+        index = self._deciding
+        name, better = self._names[index], self._blank[index].bigger_is_better
+        if isinstance(self._blank[index], INTERVALS):
+            how = f"its 95 % interval (Wilson) of {name} ends lowest"
+        else:
+            how = f"{'lowest' if better else 'highest'} {name}"
+        few = sum(n_rows < self.min_support for name, n_rows in self._rows.items() if name != OTHER)
+        passed = f"; {few:,} with fewer passed over" if few else ""
+        return f"worst: {how}, of the slices with at least {self.min_support} rows{passed}"
+
+    def verdict(self) -> list[str]:
+        """Return the worst slice's value with its interval in a line, or nothing where there is no interval."""
+        name = self.worst()
+        metric = None if name is None else self._slices[name][self._deciding]
+        interval = None if metric is None else interval_of(metric)
+        if interval is None:
+            return []
+        value, (low, high) = value_of(metric), interval
+        return [f"{name}: {self._names[self._deciding]} {value:.4f}, interval {low:.4f} to {high:.4f}"]
+
+    def ranked(self) -> list[str]:
+        """Return the slices, the worst first; those with few rows, or without a value, come last."""
+        return sorted(self._slices, key=lambda name: (not self._is_candidate(name), self._badness(name)))
+
+    @property
+    def _deciding(self) -> int:
+        return 0 if self.worst_by is None else self._names.index(self.worst_by)
+
+    def _is_candidate(self, name: str) -> bool:
+        enough = self._rows[name] >= self.min_support and name != OTHER
+        return enough and not math.isnan(value_of(self._slices[name][self._deciding]))
+
+    def _badness(self, name: str) -> float:
+        """Return what slices are sorted by: lower is worse, and no value at all comes last."""
+        metric = self._slices[name][self._deciding]
+        if not metric.bigger_is_better:
+            value = -value_of(metric)
+        else:
+            interval = interval_of(metric)
+            value = value_of(metric) if interval is None else interval[1]
+        return math.inf if math.isnan(value) else value
 
     def get(self) -> dict[str, Any]:
-        """Return the report as plain values, ready for JSON."""
-        worst_by = self.worst_by or self._names[0]
+        """Return the report as plain values, ready for JSON, slices sorted with the worst first; None is undefined."""
+        worst = self.worst()
         return {
             "by": self.by,
             "overall": {"rows": sum(self._rows.values()), **self._scores(self._overall)},
-            "slices": {name: {"rows": self._rows[name], **self._scores(self._slices[name])} for name in self._slices},
-            "worst": self.worst(),
-            "worst_by": worst_by,
+            "slices": {name: {"rows": self._rows[name], **self._scores(self._slices[name])} for name in self.ranked()},
+            "intervals": {name: self._interval(name) for name in self._slices},
+            "worst": worst,
+            "worst_interval": None if worst is None else self._interval(worst),
+            "rule": self.rule,
+            "worst_by": self.worst_by or self._names[0],
         }
 
     def state_dict(self) -> dict[str, Any]:
         """Return the learned state as arrays and plain JSON values."""
-        state: dict[str, Any] = {"names": list(self._slices), "rows": list(self._rows.values())}
-        for prefix, group in [("overall", self._overall), *((str(i), s) for i, s in enumerate(self._slices.values()))]:
-            state |= {f"{prefix}.{key}": value for key, value in metric_state(group).items()}
-        return state
+        groups = {"overall": self._overall, **{str(i): group for i, group in enumerate(self._slices.values())}}
+        states = join_parts({name: metric_state(group) for name, group in groups.items()})
+        return {"names": list(self._slices), "rows": list(self._rows.values()), **states}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over a state that `state_dict` of an equally configured report returned."""
-        slices: dict[str, Metrics] = {}
         overall = self._restored(state, "overall")
-        for i, name in enumerate(state["names"]):
-            slices[name] = self._restored(state, str(i))
-        self._overall, self._slices = overall, slices
+        self._slices = {name: self._restored(state, str(i)) for i, name in enumerate(state["names"])}
+        self._overall = overall
         self._rows = dict(zip(state["names"], map(int, state["rows"]), strict=True))
 
     def __repr__(self) -> str:
         return f"SliceReport(by={self.by!r}, metrics={self._names}, slices={len(self._slices)})"
 
     def __str__(self) -> str:
-        worst = self.worst()
-        groups = [*self._slices.items(), ("(all)", self._overall)]
-        rows = [*self._rows.values(), sum(self._rows.values())]
+        return self.table()
+
+    def table(self, most: int | None = None) -> str:
+        """Return the report as a table, the worst slices first.
+
+        Parameters
+        ----------
+        most
+            How many slices to show; None for all. The rest is counted in a last line.
+
+        """
+        worst, names = self.worst(), self.ranked()
+        shown = names if most is None else names[:most]
+        groups = [*((name, self._slices[name]) for name in shown), ("(all)", self._overall)]
+        rows = [*(self._rows[name] for name in shown), sum(self._rows.values())]
         columns = [[f"{name} <- worst" if name == worst else name for name, _ in groups], [f"{n:,}" for n in rows]]
         for i in range(len(self._names)):
-            columns.append([f"{float(group[i].get()):{_format_of(group[i])}}" for _, group in groups])
-        return str(pretty.print_table([self.by, "Rows", *self._names], columns))
+            shape = getattr(self._blank[i], "_fmt", "") or ".6f"  # the averages of River say nothing
+            values = [value_of(group[i]) for _, group in groups]
+            columns.append(["undefined" if math.isnan(value) else f"{value:{shape}}" for value in values])
+        table = str(pretty.print_table([self.by, "Rows", *self._names], columns))
+        hidden = len(names) - len(shown)
+        return table if not hidden else f"{table}\n{hidden:,} more slices"
 
     def _admit(self, name: str) -> str:
         """Return the slice a value belongs to, and make it if it is new and there is room."""
@@ -199,13 +271,17 @@ class SliceReport:
             self._rows[name] = 0
         return name
 
-    def _scores(self, group: Metrics) -> dict[str, float]:
-        return {name: float(part.get()) for name, part in zip(self._names, group, strict=True)}
+    def _interval(self, name: str) -> list[float] | None:
+        interval = interval_of(self._slices[name][self._deciding])
+        return None if interval is None else list(interval)
+
+    def _scores(self, group: Metrics) -> dict[str, float | None]:
+        values = {name: value_of(part) for name, part in zip(self._names, group, strict=True)}
+        return {name: None if math.isnan(value) else value for name, value in values.items()}
 
     def _restored(self, state: dict[str, Any], prefix: str) -> Metrics:
         group = copy.deepcopy(self._blank)
-        start = f"{prefix}."
-        restore_metric(group, {key[len(start) :]: value for key, value in state.items() if key.startswith(start)})
+        restore_metric(group, part_of(state, prefix))
         return group
 
 
@@ -240,10 +316,6 @@ def _unique_names(metrics: Metrics) -> list[str]:
         twins = sum(known == name or known.startswith(f"{name} ") for known in names)
         names.append(f"{name} {twins + 1}" if twins else name)
     return names
-
-
-def _format_of(metric: Any) -> str:
-    return getattr(metric, "_fmt", "") or ".6f"  # the averages of River say nothing
 
 
 def _name_of(value: Any) -> str:

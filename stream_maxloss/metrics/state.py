@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 from river import metrics
-from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, Metrics
+from river.metrics.base import ClassificationMetric, MeanMetric, Metrics
 from river.utils import Rolling
 from river.utils.rolling import BaseRolling
+
+from stream_maxloss.metrics.batch import CONFUSION_UPDATES
+from stream_maxloss.state import join_parts, part_of
 
 __all__ = ["metric_state", "restore_metric"]
 
 State = dict[str, Any]
-
-CONFUSION_UPDATES = (ClassificationMetric.update, BinaryMetric.update)
 
 
 def metric_state(metric: Any) -> State:
@@ -74,17 +75,18 @@ def restore_metric(metric: Any, state: State) -> None:
 
 def _restore(metric: Any, state: State) -> None:
     if isinstance(metric, Rolling):
-        restore_metric(metric.obj, _under(state, "obj"))
+        restore_metric(metric.obj, part_of(state, "obj"))
         metric.window.clear()
-        metric.window.extend((tuple(map(_decode, args)), _decode_all(kwargs)) for args, kwargs in state["window"])
+        for args, kwargs in state["window"]:
+            metric.window.append((tuple(map(_decode, args)), {key: _decode(value) for key, value in kwargs.items()}))
     elif isinstance(metric, Metrics):
         for i, part in enumerate(metric):
-            restore_metric(part, _under(state, str(i)))
+            restore_metric(part, part_of(state, str(i)))
     elif hasattr(metric, "load_state_dict"):
         metric.load_state_dict(state)
     elif type(metric) is metrics.ROCAUC:
         for i, matrix in enumerate(metric.cms):
-            _restore_confusion(matrix, _under(state, f"cms.{i}"))
+            _restore_confusion(matrix, part_of(state, f"cms.{i}"))
     elif isinstance(metric, MeanMetric):
         metric._mean.n, metric._mean._mean = (float(value) for value in state["mean"])
     elif type(metric) is metrics.R2:
@@ -92,7 +94,7 @@ def _restore(metric: Any, state: State) -> None:
         numbers = (float(value) for value in state["sums"])
         variance.mean.n, variance.mean._mean, variance._S, metric._residual_sum_of_squares = numbers
     else:
-        _restore_confusion(_confusion_of(metric), _under(state, "cm"))
+        _restore_confusion(_confusion_of(metric), part_of(state, "cm"))
 
 
 def _state_of(metric: Any) -> State:
@@ -102,26 +104,24 @@ def _state_of(metric: Any) -> State:
             [[_encode(value, name) for value in args], {key: _encode(value, name) for key, value in kwargs.items()}]
             for args, kwargs in metric.window
         ]
-        return {"window": window, **_prefixed("obj", metric_state(metric.obj))}
+        return {"window": window, **join_parts({"obj": metric_state(metric.obj)})}
     if isinstance(metric, BaseRolling):
         raise _not_writable(metric)  # its attributes are those of the metric inside, which is not all it keeps
     if isinstance(metric, Metrics):
-        parts = (_prefixed(str(i), metric_state(part)) for i, part in enumerate(metric))
-        return {key: value for part in parts for key, value in part.items()}
+        return join_parts({str(i): metric_state(part) for i, part in enumerate(metric)})
     if hasattr(metric, "state_dict"):
         return metric.state_dict()
     if not type(metric).__module__.startswith("river."):
         raise _not_writable(metric)  # a subclass may keep more than its River base
     if type(metric) is metrics.ROCAUC:
-        matrices = (_prefixed(f"cms.{i}", _confusion_state(cm, "ROCAUC")) for i, cm in enumerate(metric.cms))
-        return {key: value for matrix in matrices for key, value in matrix.items()}
+        return join_parts({f"cms.{i}": _confusion_state(matrix, "ROCAUC") for i, matrix in enumerate(metric.cms)})
     if isinstance(metric, MeanMetric):
         return {"mean": np.array([metric._mean.n, metric._mean._mean])}
     if type(metric) is metrics.R2:
         variance = metric._y_var
         residuals = metric._residual_sum_of_squares
         return {"sums": np.array([variance.mean.n, variance.mean._mean, variance._S, residuals], dtype=np.float64)}
-    return _prefixed("cm", _confusion_state(_confusion_of(metric), _type_name(metric)))
+    return join_parts({"cm": _confusion_state(_confusion_of(metric), _type_name(metric))})
 
 
 def _type_name(metric: Any) -> str:
@@ -194,16 +194,3 @@ def _decode(value: Any) -> Any:
     if isinstance(value, dict):
         return {_decode(key): _decode(entry) for key, entry in value["pairs"]}
     return value
-
-
-def _decode_all(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: _decode(value) for key, value in values.items()}
-
-
-def _prefixed(prefix: str, state: State) -> State:
-    return {f"{prefix}.{key}": value for key, value in state.items()}
-
-
-def _under(state: State, prefix: str) -> State:
-    start = f"{prefix}."
-    return {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}

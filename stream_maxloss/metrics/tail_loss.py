@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from stream_maxloss.metrics.loss_histogram import LossHistogram, tail_mean
-from stream_maxloss.metrics.loss_metric import (
-    LossMetric,
-    checked_loss,
-    checked_losses,
-    checked_weight,
-    checked_weights,
-)
+from stream_maxloss.metrics.loss_metric import LossMetric, checked_loss, checked_weight
 from stream_maxloss.metrics.ring import Ring
 from stream_maxloss.metrics.row_loss import RowLoss
 
@@ -57,40 +49,24 @@ class TailLoss(LossMetric):
 
     """
 
+    _store: LossHistogram
+
     def __init__(self, alpha: float = 0.05, loss: RowLoss | None = None, bins: int = 4096) -> None:
-        super().__init__(loss)
+        super().__init__(loss, LossHistogram(bins))
         self.alpha = _checked_alpha(alpha)
         self.bins = bins
-        self._histogram = LossHistogram(bins)
-
-    def update_loss(self, loss: float, w: float = 1.0) -> None:
-        """Take in one row by its loss."""
-        self._histogram.add(checked_loss(loss), checked_weight(w))
-
-    def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Take in many rows by their losses."""
-        array = checked_losses(losses)
-        self._histogram.add_many(array, None if weights is None else checked_weights(weights, array.size))
 
     def revert(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Take one row back."""
-        self._histogram.remove(checked_loss(self.loss(y_true, y_pred)), checked_weight(w))
+        self._store.remove(checked_loss(self.loss(y_true, y_pred)), checked_weight(w))
 
     def merge(self, other: TailLoss) -> None:
         """Add the rows that another metric with as many bins has seen."""
-        self._histogram.merge(other._histogram)
+        self._store.merge(other._store)
 
     def get(self) -> float:
         """Return the mean of the worst share."""
-        return self._histogram.tail_mean(self.alpha)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._histogram.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._histogram.load_state_dict(state)
+        return self._store.tail_mean(self.alpha)
 
 
 class RollingTailLoss(LossMetric):
@@ -116,32 +92,16 @@ class RollingTailLoss(LossMetric):
 
     """
 
+    _store: Ring
+
     def __init__(self, alpha: float = 0.05, window_size: int = 1000, loss: RowLoss | None = None) -> None:
-        super().__init__(loss)
+        super().__init__(loss, Ring(window_size))
         self.alpha = _checked_alpha(alpha)
         self.window_size = window_size
-        self._ring = Ring(window_size)
-
-    def update_loss(self, loss: float, w: float = 1.0) -> None:
-        """Take in one row by its loss."""
-        self._ring.push(checked_loss(loss), checked_weight(w))
-
-    def update_many(self, losses: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Take in many rows by their losses."""
-        array = checked_losses(losses)
-        self._ring.push_many(array, checked_weights(weights, array.size))
 
     def get(self) -> float:
         """Return the mean of the worst share of the window."""
-        return tail_mean(self._ring.values(), self._ring.weights(), self.alpha)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the learned state."""
-        return self._ring.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state."""
-        self._ring.load_state_dict(state)
+        return tail_mean(self._store.values(), self._store.weights(), self.alpha)
 
 
 def _checked_alpha(alpha: float) -> float:

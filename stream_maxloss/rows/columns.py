@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.errors import RowError
 from stream_maxloss.features import LARGEST_NUMBER, FeatureMap, HashedFeatureMap, text_feature
 from stream_maxloss.rows.csr import Fixed, Ragged
 
@@ -78,7 +79,10 @@ class TextColumn:
 class MapColumn:
     """A column of Arrow maps from feature name to number: sparse rows, each entry a feature named by its key."""
 
-    def __init__(self, indptr: NDArray[np.int64], codes: NDArray[np.int64], keys: list[str], values: Any) -> None:
+    def __init__(
+        self, indptr: NDArray[np.int64], codes: NDArray[np.int64], keys: list[str], values: Any, sorts: bool = False
+    ) -> None:
+        self.sorts = sorts
         self.indptr = indptr
         self.codes = codes
         self.keys = keys
@@ -103,7 +107,7 @@ class MapColumn:
         """Return the entries of each row, column -1 where they are null or unknown."""
         columns = np.fromiter(map(features.find, self.keys), dtype=np.int64, count=len(self.keys))
         indices = columns[self.codes] if len(self.keys) else np.empty(0, dtype=np.int64)
-        return Ragged(self.indptr, np.where(np.isnan(self.values), -1, indices), self.values)
+        return Ragged(self.indptr, np.where(np.isnan(self.values), -1, indices), self.values, self.sorts)
 
     def numeric_names(self) -> list[Hashable]:
         """Return the features that are numbers: all keys."""
@@ -145,17 +149,6 @@ class NumberedMapColumn:
             columns[absent] = -1
         return Ragged(self.indptr, columns, self.values)
 
-    def check_finite(self) -> None:
-        """Raise ValueError for the first infinite value."""
-        infinite = np.isinf(self.values)
-        if infinite.any():
-            place = int(np.argmax(infinite))
-            row = int(np.searchsorted(self.indptr, place, side="right")) - 1
-            raise ValueError(
-                f"feature {str(self.numbers[place])!r} of row {row} must be finite, "
-                f"got {self.values[place].item()!r}; clip it or leave it out"
-            )
-
     @property
     def keys(self) -> list[str]:
         """The distinct names, in the order of their numbers."""
@@ -172,14 +165,15 @@ class NumberedMapColumn:
 
 
 def check_finite(column: MapColumn | NumberedMapColumn) -> None:
-    """Raise ValueError for the first infinite value of a map column."""
+    """Raise RowError for the first infinite value of a map column."""
     infinite = np.isinf(column.values)
     if infinite.any():
         place = int(np.argmax(infinite))
         row = int(np.searchsorted(column.indptr, place, side="right")) - 1
-        raise ValueError(
+        raise RowError(
+            row,
             f"feature {column.entry_names()[place]!r} of row {row} must be finite, "
-            f"got {column.values[place].item()!r}; clip it or leave it out"
+            f"got {column.values[place].item()!r}; clip it or leave it out",
         )
 
 
@@ -193,6 +187,8 @@ def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextC
 
     """
     import pyarrow as pa
+
+    from stream_maxloss.rows.text_lists import is_text_list, read_text_list
 
     types = pa.types
     columns: list[NumberColumn | TextColumn | MapColumn | NumberedMapColumn] = []
@@ -208,9 +204,12 @@ def read_columns(names: list[Hashable], batch: Any) -> list[NumberColumn | TextC
             columns.append(read_text(name, array))
         elif types.is_map(kind):
             columns.append(read_map(name, array))
+        elif is_text_list(kind):
+            columns.append(read_text_list(name, array))
         else:
             raise ValueError(
-                f"column {name!r} must hold numbers, booleans, text or maps, got {kind}; convert it or leave it out"
+                f"column {name!r} must hold numbers, booleans, text, lists of text or maps, got {kind}; put "
+                "stream_maxloss.intake.Intake() before the model, convert it or leave it out"
             )
     return columns
 
@@ -223,6 +222,8 @@ def to_floats(array: Any) -> NDArray[np.float64]:
     # its `cast` loads all of its functions.
     if not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         return np.from_dlpack(array).astype(np.float64)
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())  # Arrow's own cast rounds 8.2 and 8.20 differently
     floats = array.cast(pa.float64(), safe=False)
     return np.array(floats.to_numpy(zero_copy_only=False) if floats.null_count else np.from_dlpack(floats))
 
@@ -255,7 +256,8 @@ def read_map(name: Hashable, array: Any) -> MapColumn | NumberedMapColumn:
         if numbers.min(initial=0) >= 0 and numbers.max(initial=0) < LARGEST_NUMBER:
             return NumberedMapColumn(offsets - first, numbers.astype(np.int64), to_floats(items))
     codes, distinct = encode_keys(keys)
-    return MapColumn(offsets - first, codes, distinct, to_floats(items))
+    # Keys that are categories come from a transformer, whose rows are to have the same bits as its dicts.
+    return MapColumn(offsets - first, codes, distinct, to_floats(items), sorts=pa.types.is_dictionary(keys.type))
 
 
 def encode_keys(keys: Any) -> tuple[NDArray[np.int64], list[str]]:

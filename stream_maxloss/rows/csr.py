@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
+from stream_maxloss.machine.compiled import kept
 
 __all__ = ["Fixed", "Ragged", "assemble"]
 
@@ -25,11 +25,12 @@ class Fixed:
 
 @dataclass
 class Ragged:
-    """Any number of entries per row; column -1 means none."""
+    """Any number of entries per row; column -1 means none. `sorts` asks for ascending columns also of a lone part."""
 
     indptr: Integers
     columns: Integers
     values: Floats
+    sorts: bool = False
 
 
 @kept()
@@ -80,7 +81,7 @@ def assemble(parts: list[Fixed | Ragged], rows: int, distinct: bool) -> tuple[In
     """
     fixed = [part for part in parts if isinstance(part, Fixed)]
     ragged = [part for part in parts if isinstance(part, Ragged)]
-    if distinct and len(ragged) == 1 and not fixed and ragged[0].columns.min(initial=0) >= 0:
+    if distinct and len(ragged) == 1 and not fixed and not ragged[0].sorts and ragged[0].columns.min(initial=0) >= 0:
         return ragged[0].indptr, ragged[0].columns, ragged[0].values
     fixed_columns = np.array([part.columns for part in fixed], dtype=np.int64).reshape(len(fixed), rows)
     fixed_values = np.array([part.values for part in fixed]).reshape(len(fixed), rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from stream_maxloss.features import text_feature
 from stream_maxloss.rows.frame import to_record_batch
 
 __all__ = ["frame_to_dicts"]
@@ -14,8 +15,16 @@ __all__ = ["frame_to_dicts"]
 CHUNK = 1024
 
 
-def frame_to_dicts(frame: Any) -> Iterator[dict[Hashable, Any]]:
+def frame_to_dicts(frame: Any, spread: bool = False) -> Iterator[dict[Hashable, Any]]:
     """Yield each row as a dict, missing values left out, categories as text, maps spread into one entry per key.
+
+    Parameters
+    ----------
+    frame
+        The rows.
+    spread
+        Whether to spread lists of texts, too, into one entry `column=text` of value 1 for each: most models take
+        numbers only.
 
     Examples
     --------
@@ -38,18 +47,20 @@ def frame_to_dicts(frame: Any) -> Iterator[dict[Hashable, Any]]:
             x: dict[Hashable, Any] = {}
             for name, kind, column in zip(names, types, columns, strict=True):
                 if not is_missing(column[row]):
-                    x.update(entries_of(name, kind, column[row]))
+                    x.update(entries_of(name, kind, column[row], spread))
             yield x
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is null or NaN."""
+    """Return whether a value is null or NaN."""
     return value is None or value != value
 
 
-def entries_of(name: Hashable, kind: Any, value: Any) -> list[tuple[Hashable, Any]]:
+def entries_of(name: Hashable, kind: Any, value: Any, spread: bool) -> list[tuple[Hashable, Any]]:
     """Return the entries of a row's dict that one value makes."""
     if pa.types.is_map(kind):
         return [(str(key), entry) for key, entry in value if not is_missing(entry)]
+    if spread and isinstance(value, list):
+        return [(text_feature(name, text), 1.0) for text in value if isinstance(text, str)]
     # A category is text whatever its values are, as in a batch.
     return [(name, str(value) if pa.types.is_dictionary(kind) else value)]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
+from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows.columns import NumberColumn, read_columns, to_floats
 from stream_maxloss.rows.csr import assemble
-from stream_maxloss.rows.heading import Heading, Order, heading_of
+from stream_maxloss.rows.heading import Heading, heading_of
 from stream_maxloss.rows.matrix import NumberTable
 
 __all__ = ["Rows", "read_frame"]
@@ -24,7 +26,7 @@ STRETCH = 32768
 
 
 class NumericNames:
-    """The numeric features of some columns, spelt out only where they are asked for."""
+    """The numeric features of some columns, spelt out only where they are needed."""
 
     def __init__(self, columns: list[Any]) -> None:
         self._columns = columns
@@ -63,6 +65,22 @@ class Rows:
     def __len__(self) -> int:
         return len(self.values) if self.indptr is None else len(self.indptr) - 1
 
+    @property
+    def last_column(self) -> int:
+        """The greatest column of any row; -1 if there is none. Those of a matrix ascend."""
+        if len(self.columns) == 0:
+            return -1
+        return int(self.columns[-1] if self.indptr is None else self.columns.max())
+
+    def addresses(self, spelt_out: bool = False) -> tuple[int, int, int, int, int]:
+        """Return the rows as kernels take them: their number, indptr (0 for a matrix), columns, width and values.
+
+        The columns are 0 for the first ones, unless they are to be spelt out.
+        """
+        indptr = 0 if self.indptr is None else address_of(self.indptr)
+        columns = 0 if self.prefix and not spelt_out else address_of(self.columns)
+        return len(self), indptr, columns, len(self.columns), address_of(self.values)
+
 
 @dataclass
 class Numbers:
@@ -99,14 +117,14 @@ class Numbers:
 
 
 def is_arrow(frame: Any) -> bool:
-    """Tell whether a frame is an Arrow table or record batch."""
+    """Return whether a frame is an Arrow table or record batch."""
     import pyarrow as pa
 
     return isinstance(frame, (pa.RecordBatch, pa.Table))
 
 
 def is_numeric_pandas(frame: Any) -> bool:
-    """Tell whether a frame is pandas and every column a plain numpy number or boolean."""
+    """Return whether a frame is pandas and every column a plain numpy number or boolean."""
     if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "dtypes"):
         return False
     return all(isinstance(kind, np.dtype) and kind.kind in "iufb" for kind in frame.dtypes)
@@ -150,18 +168,18 @@ def stretches(rows: int, columns: int, start: int = 0) -> Iterator[tuple[int, in
         yield first, min(first + length, rows)
 
 
-def find_order(heading: Heading, batch: Any, features: Features, learn: bool) -> Order:
-    """Return which columns of a numeric batch the learner reads, in which order. With `learn`, it knows all names."""
-    order = heading.order(features.find)
-    if learn and len(order.columns) < len(heading.names):
-        # The first row tells nearly always where a name arrives, and costs next to nothing.
-        first = dense_matrix(batch.slice(0, 1))
-        absent: NDArray[np.bool_] = np.any(np.isnan(first), axis=0)
-        new = [place for place, column in enumerate(order.found) if column < 0]
-        columns = [to_floats(batch.column(j)) if absent[j] else first[:, j] for j in new]
-        add_in_order([NumberColumn(heading.names[j], values) for j, values in zip(new, columns, strict=True)], features)
-        order = heading.order(features.find)
-    return order
+def learn_names(heading: Heading, batch: Any, features: Features, found: list[int]) -> None:
+    """Assign columns to the names of a numeric batch that have none, in the order in which they first appear."""
+    # The first row tells nearly always where a name arrives, and costs next to nothing.
+    start = batch.slice(0, 1)
+    first = NumberTable(start, heading.is_wide, np.arange(batch.num_columns)).rows(0, start.num_rows)
+    absent: NDArray[np.bool_] = np.any(np.isnan(first), axis=0)
+    new = [place for place, column in enumerate(found) if column < 0]
+    if len(first) and not absent.any():
+        features.add(heading.names[j] for j in new)
+        return
+    columns = [to_floats(batch.column(j)) if absent[j] else first[:, j] for j in new]
+    add_in_order([NumberColumn(heading.names[j], values) for j, values in zip(new, columns, strict=True)], features)
 
 
 def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
@@ -172,10 +190,10 @@ def open_numbers(frame: Any, features: Features, learn: bool) -> Numbers | None:
     if not is_arrow(frame):
         return None
     batch = one_batch(frame)
-    heading = heading_of(batch)
+    heading = heading_of(batch, features)
     if not heading.is_numeric:
         return None
-    order = find_order(heading, batch, features, learn)
+    order = heading.order(features.find, partial(learn_names, heading, batch, features) if learn else None)
     if not order.is_distinct:
         return None
     table = NumberTable(batch, heading.is_wide, order.places)
@@ -195,14 +213,42 @@ def to_record_batch(frame: Any) -> tuple[list[Hashable], Any]:
     import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
-        return list(heading_of(frame).names), frame
+        return list(frame.schema.names), frame
     if type(frame).__module__.partition(".")[0] == "pandas":
         return list(frame.columns), pandas_batch(frame)
     if not isinstance(frame, pa.Table):
-        import narwhals.stable.v2 as nw
-
-        frame = nw.from_native(frame, eager_only=True).to_arrow()
+        frame = to_table(frame)
     return list(frame.schema.names), one_batch(frame)
+
+
+def to_table(frame: Any) -> Any:
+    """Return a frame of another library as an Arrow table: polars, DuckDB relations, whatever speaks Arrow or narwhals.
+
+    Raises
+    ------
+    TypeError
+        If it is no frame.
+
+    """
+    import pyarrow as pa
+
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError as error:
+        remedy = "learn_one takes a dict" if isinstance(frame, list | dict) else "convert it with pyarrow.table"
+        raise TypeError(
+            f"rows must be a frame (Arrow, pandas, polars, a DuckDB relation), got {shown_kind(frame)}; {remedy}"
+        ) from error
+
+
+def shown_kind(thing: Any) -> str:
+    """Return what a thing is, in the words of a message."""
+    kind = type(thing)
+    return f"a {kind.__name__}" if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def pandas_batch(frame: Any) -> Any:
@@ -227,13 +273,7 @@ def one_batch(table: Any) -> Any:
     batches = table.to_batches()
     if batches:
         return batches[0]
-    return pa.RecordBatch.from_pylist([], schema=table.schema)
-
-
-def dense_matrix(batch: Any) -> NDArray[np.float64]:
-    """Return an all-numeric batch as a row-major matrix with NaN for null."""
-    table = NumberTable(batch, heading_of(batch).is_wide, np.arange(batch.num_columns))
-    return table.rows(0, batch.num_rows)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in table.schema.types], schema=table.schema)
 
 
 def from_matrix(names: list[Hashable], matrix: NDArray[np.float64], features: Features, learn: bool) -> Rows:
@@ -256,7 +296,7 @@ def from_matrix(names: list[Hashable], matrix: NDArray[np.float64], features: Fe
 
 
 def add_in_order(columns: list[Any], features: Features) -> None:
-    """Give columns to new features, by the row they first appear in, and by name within a row."""
+    """Assign columns to new features, by the row they first appear in, and by name within a row."""
     if not features.grows:
         return
     arrivals: dict[int, list[Hashable]] = {}

@@ -6,42 +6,37 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numba import carray
 from numpy.typing import NDArray
 
-from stream_maxloss.kernel_cache import kept
+from stream_maxloss.machine.compiled import compiled, inner
+from stream_maxloss.machine.pointers import address_of, load, load_integer, store, store_integer
+from stream_maxloss.machine.vectors import prefetch, turn_four
 from stream_maxloss.rows.columns import to_floats
-from stream_maxloss.rows.vectors import pointer_to_floats, pointer_to_integers, prefetch, turn_four
 
-__all__ = ["NumberTable", "numbers_at", "turn"]
+__all__ = ["NumberTable", "turn"]
 
 # Rows whose values of one column fill a cache line.
 LINE = 8
-# Columns that are asked for ahead of those being turned.
+# Columns that are fetched ahead of those being turned.
 AHEAD = 4
 # Places in the C structure ArrowArray, counted in words (Arrow C data interface).
 NULL_COUNT, OFFSET, BUFFERS, CHILDREN = 1, 2, 5, 6
 
 
-@kept()
-def numbers_at(address: int) -> NDArray[np.float64]:
-    """Return the eight numbers at an address. Places 0 to 7 in them need no check for negative ones."""
-    return carray(pointer_to_floats(address), (LINE,))
+@inner
+def turn(addresses: int, width: int, first: int, last: int, goal: int, stride: int) -> None:
+    """Write rows first..last of the columns whose addresses stand at `addresses` to `goal`, `stride` bytes apart.
 
-
-@kept()
-def turn(addresses: NDArray[np.int64], first: int, last: int, goal: int, stride: int) -> None:
-    """Write rows first..last of the columns at these addresses to `goal`, `stride` bytes apart.
-
-    Four columns are turned at once, a cache line of each at a time; the lines of the next four are asked for
+    Four columns are turned at once, a cache line of each at a time; the lines of the next four are prefetched
     meanwhile, because no processor foresees so many short runs by itself.
     """
-    width = addresses.shape[0]
     whole = (last - first) // LINE * LINE
     for j in range(0, width - 3, 4):
-        a, b, c, d = addresses[j], addresses[j + 1], addresses[j + 2], addresses[j + 3]
+        a, b = load_integer(addresses, j), load_integer(addresses, j + 1)
+        c, d = load_integer(addresses, j + 2), load_integer(addresses, j + 3)
         k = min(j + AHEAD, width - 4)
-        e, f, g, h = addresses[k], addresses[k + 1], addresses[k + 2], addresses[k + 3]
+        e, f = load_integer(addresses, k), load_integer(addresses, k + 1)
+        g, h = load_integer(addresses, k + 2), load_integer(addresses, k + 3)
         place = goal + 8 * j
         for i in range(8 * first, 8 * (first + whole), 64):
             prefetch(e + i)
@@ -55,45 +50,39 @@ def turn(addresses: NDArray[np.int64], first: int, last: int, goal: int, stride:
     for j in range(width):
         # What is left: columns beyond the last four, and of all columns the rows beyond the last line.
         for i in range(0 if j >= turned else whole, last - first):
-            numbers_at(goal + i * stride + 8 * j)[0] = numbers_at(addresses[j] + 8 * (first + i))[0]
+            store(goal + i * stride, j, load(load_integer(addresses, j), first + i))
 
 
-@kept()
-def gather(addresses: NDArray[np.int64], first: int, last: int) -> NDArray[np.float64]:
-    """Return rows first..last of the columns at these addresses as a new matrix.
+@compiled
+def gather(addresses: int, width: int, first: int, last: int) -> NDArray[np.float64]:
+    """Return rows first..last of the columns whose addresses stand at `addresses` as a new matrix.
 
-    Its memory begins at a multiple of 32 bytes. That of numpy begins at one of 16, so that every other vector that is
-    stored would lie across two cache lines: half as slow again.
+    Its memory begins at a multiple of 32 bytes, and is used again. That of numpy begins at one of 16, so that every
+    other vector that is stored would lie across two cache lines, and large pieces of it are new pages each time.
     """
-    matrix = np.empty((last - first, addresses.shape[0]))
-    turn(addresses, first, last, matrix.ctypes.data, 8 * matrix.shape[1])
+    matrix = np.empty((last - first, width))
+    turn(addresses, width, first, last, matrix.ctypes.data, 8 * width)
     return matrix
 
 
-@kept()
-def word(address: int, place: int) -> int:
-    """Return a word of a C structure."""
-    return carray(pointer_to_integers(address), (CHILDREN + 1,))[place]
-
-
-@kept()
-def find_addresses(
-    structure: int, is_wide: NDArray[np.bool_], places: NDArray[np.int64], found: NDArray[np.int64]
-) -> bool:
+@compiled
+def find_addresses(structure: int, is_wide: int, places: int, count: int, found: int) -> bool:
     """Write where the float64 of some children of an ArrowArray begin, 0 for one of another kind or with nulls.
 
-    Return whether all were found.
+    `is_wide` is the address of one whole number for each child. Return whether all were found.
     """
-    children = word(structure, CHILDREN)
+    children = load_integer(structure, CHILDREN)
     complete = True
-    for k in range(places.shape[0]):
-        found[k] = 0
-        child = word(children + 8 * places[k], 0)
-        if is_wide[places[k]] and (word(child, NULL_COUNT) == 0 or word(word(child, BUFFERS), 0) == 0):
-            values = word(word(child, BUFFERS), 1)
-            if values != 0:
-                found[k] = values + 8 * word(child, OFFSET)
-        complete &= found[k] != 0
+    for k in range(count):
+        place, at = load_integer(places, k), 0
+        child = load_integer(children, place)
+        if load_integer(is_wide, place) != 0:
+            buffers = load_integer(child, BUFFERS)
+            values = load_integer(buffers, 1)
+            if (load_integer(child, NULL_COUNT) == 0 or load_integer(buffers, 0) == 0) and values != 0:
+                at = values + 8 * load_integer(child, OFFSET)
+        store_integer(found, k, at)
+        complete &= at != 0
     return complete
 
 
@@ -113,18 +102,19 @@ class NumberTable:
     batch
         The record batch.
     is_wide
-        For each of its columns whether it is float64.
+        For each of its columns 1 if it is float64.
     places
         Which of its columns, in the order in which they are to be read.
 
     """
 
-    def __init__(self, batch: Any, is_wide: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
+    def __init__(self, batch: Any, is_wide: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         self.addresses = np.empty(len(places), dtype=np.int64)
         # What the addresses point into has to live as long as they do.
         self._kept: list[Any] = [batch]
         _, capsule = batch.__arrow_c_array__()
-        if not find_addresses(capsule_pointer(capsule, b"arrow_array"), is_wide, places, self.addresses):
+        structure, found = capsule_pointer(capsule, b"arrow_array"), address_of(self.addresses)
+        if not find_addresses(structure, address_of(is_wide), address_of(places), len(places), found):
             for k in np.flatnonzero(self.addresses == 0).tolist():
                 values = to_floats(batch.column(int(places[k])))
                 self._kept.append(values)
@@ -132,5 +122,5 @@ class NumberTable:
 
     def rows(self, first: int, last: int) -> NDArray[np.float64]:
         """Return a new matrix of some rows: so few that it stays in the cache while it fills."""
-        matrix: NDArray[np.float64] = gather(self.addresses, first, last)
+        matrix: NDArray[np.float64] = gather(address_of(self.addresses), len(self.addresses), first, last)
         return matrix

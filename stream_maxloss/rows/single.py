@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,27 @@ from numpy.typing import NDArray
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap, text_feature
 
-__all__ = ["number_of", "read_row"]
+__all__ = ["TEXT_KINDS", "enter_row", "feature_values", "number_of", "read_row", "texts_of"]
+
+TEXT_KINDS = (str, list, tuple, set, frozenset)
+"""Kinds of values that are text: one, or several at once."""
+
+
+def texts_of(name: Hashable, value: Any) -> Iterable[str]:
+    """Return the texts that a value of one of `TEXT_KINDS` stands for.
+
+    Raises
+    ------
+    TypeError
+        If something in a list is no text.
+
+    """
+    if isinstance(value, str):
+        return (value,)
+    for text in value:
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"feature {name!r} must be a list of texts, got {text!r} in it; spread numbers over names")
+    return [text for text in value if text is not None]
 
 
 def number_of(name: Hashable, value: Any) -> float | None:
@@ -29,6 +49,8 @@ def number_of(name: Hashable, value: Any) -> float | None:
     """
     if value is None:
         return None
+    if type(value) is float and -math.inf < value < math.inf:
+        return value  # the usual case: asking an abstract class costs ten times as much
     if not isinstance(value, numbers.Real | np.bool_ | Decimal):
         raise TypeError(
             f"feature {name!r} must be a number, a boolean, text or None, got {value!r}; convert it or leave it out"
@@ -51,6 +73,8 @@ def shorten(value: object) -> str:
 def feature_values(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
     """Return the features of a row: numbers and booleans by name, text as `column=value`, missing values left out.
 
+    A list, tuple or set of texts gives one feature for each.
+
     Raises
     ------
     ValueError
@@ -61,8 +85,8 @@ def feature_values(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
     """
     values: dict[Hashable, float] = {}
     for name, value in x.items():
-        if isinstance(value, str):
-            values[text_feature(name, value)] = 1.0
+        if isinstance(value, TEXT_KINDS):
+            values.update((text_feature(name, text), 1.0) for text in texts_of(name, value))
             continue
         number = number_of(name, value)
         if number is not None:
@@ -86,7 +110,13 @@ def read_row(
     (array([0, 1]), array([1., 2.]))
 
     """
-    values = feature_values(x)
+    return enter_row(feature_values(x), features, learn)
+
+
+def enter_row(
+    values: Mapping[Hashable, float], features: FeatureMap | HashedFeatureMap, learn: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the columns and the values of a row whose features were read; see `read_row`."""
     if learn:
         features.add(values)
     entries: dict[int, float] = {}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_maxloss.focus.admission import AdmitAll, ClassQuota, Gate, Reservoir, SubSample, make_admission
+from stream_maxloss.focus.admission import AdmitAll, ClassQuota, Reservoir, SubSample, make_admission
+from stream_maxloss.focus.gate import Gate
 
 
 def test_all_rows_enter_and_the_oldest_leaves():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from stream_maxloss.focus.game import Game, default_replays, part_of, replay_entry_point
+from stream_maxloss.focus.policy import Exponential
 
 
 def make_game(**options):
@@ -78,7 +79,7 @@ def test_a_copy_plays_on_arrays_of_its_own(make_copy):
     game = make_game(window=3)
     for _ in range(3):
         game.admit(True)
-    finish = replay_entry_point()
+    finish = replay_entry_point(Exponential.raised)
     finish(game.handle, 1, 0.5, 1.0, False)
     other = make_copy(game)
     slot, probability = finish(other.handle, 2, 0.5, 1.0, True)

@@ -195,8 +195,8 @@ def test_every_kind_of_frame_gives_the_same_scores_and_answers_in_kind(kind):
     }[kind]
     expected, focused = (FocusedClassifier(HingeOGD(), **SETTINGS) for _ in range(2))
     assert (
-        focused._learn_scored(convert(frame), labels.tolist()).tolist()
-        == expected._learn_scored(frame, labels).tolist()
+        focused.answer_learn_many(convert(frame), labels.tolist()).probabilities.tolist()
+        == expected.answer_learn_many(frame, labels).probabilities.tolist()
     )
     answer = focused.predict_many(convert(frame))
     values = answer.to_pylist() if hasattr(answer, "to_pylist") else list(answer)
@@ -213,11 +213,9 @@ def test_progressive_scores_are_the_predictions_before_each_row(output, span):
     for x, y in zip(as_dicts(frame), labels, strict=True):
         expected.append(one.predict_proba_one(x)[True])
         one.learn_one(x, y)
-    scores = many._learn_scored(frame, labels)
-    first = many._positive(scores)
     # Before the first snapshot a score is the learner's own, not a balance of votes.
-    first[0] = 0.5
-    np.testing.assert_allclose(first, expected, rtol=1e-9, atol=1e-12)
+    said = many.answer_learn_many(frame, labels).probabilities
+    np.testing.assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
     table = many.predict_proba_many(frame)
     np.testing.assert_allclose(table[True], [one.predict_proba_one(x)[True] for x in as_dicts(frame)], rtol=1e-9)
 
@@ -281,3 +279,14 @@ class TestRegressor:
             plain.learn_one(x, y)
         np.testing.assert_allclose(ours.predict_many(frame), plain.predict_many(frame), rtol=1e-9, atol=1e-12)
         assert ours.predict_one(as_dicts(frame)[0]) == pytest.approx(plain.predict_one(as_dicts(frame)[0]), rel=1e-9)
+
+
+def test_the_window_keeps_every_entry_of_a_map_whose_columns_do_not_ascend() -> None:
+    rows = [{"b": 4.0}, {"a": 4.0, "b": 1.0}, {"a": 1.0}, {"a": 3.0}, {"a": 4.0, "b": 4.0}, {}]
+    labels = [True, True, False, True, True, False]
+    maps = pa.array([list(x.items()) for x in rows], type=pa.map_(pa.string(), pa.float64()))
+    one, many = (FocusedClassifier(HingeOGD(), window=4, replays=1, seed=1) for _ in range(2))
+    for x, y in zip(rows, labels, strict=True):
+        one.learn_one(x, y)
+    many.learn_many(pa.table({"entries": maps}), labels)
+    assert one.classifier.weights == many.classifier.weights

@@ -35,7 +35,10 @@ def test_half_saved_loaded_and_the_other_half_is_the_whole(style, data):
         half = pickle.loads(pickle.dumps(whole)) if style == "pickle" else copy.deepcopy(whole)
     for part in (whole, half):
         part.learn_many(frame.iloc[80:], labels.iloc[80:])
-    assert whole._learn_scored(frame, labels).tolist() == half._learn_scored(frame, labels).tolist()
+    assert (
+        whole.answer_learn_many(frame, labels).probabilities.tolist()
+        == half.answer_learn_many(frame, labels).probabilities.tolist()
+    )
     first, second = whole.state_dict(), half.state_dict()
     assert first.keys() == second.keys()
     for key, value in first.items():
@@ -51,7 +54,7 @@ def test_a_refused_batch_leaves_everything_as_it_was():
     bad.iloc[50, 2] = np.inf
     with pytest.raises(ValueError, match="feature 'f2' of row 50 must be finite, got inf"):
         focused.learn_many(bad, labels)
-    with pytest.raises(ValueError, match="one label per row of X, got 10 labels"):
+    with pytest.raises(ValueError, match="one label per row of X, got 10 for 150"):
         focused.learn_many(frame, labels.iloc[:10])
     with pytest.raises(ValueError, match="must be a bool, 0/1 or -1/\\+1, got 7"):
         focused.learn_one({"f0": 1.0}, 7)
@@ -126,11 +129,11 @@ def test_a_scaler_before_it_gives_the_pipeline_s_scores_at_both_speeds(output, c
         for x, y in zip(as_dicts(data), labels[: len(data)], strict=True):
             expected.append(one.predict_proba_one(x)[True])
             one.learn_one(x, y)
-        scores = []
+        said = []
         for start in range(0, len(data), 300):
             part = slice(start, start + 300)
-            scores.extend(many._learn_scored(data.iloc[part], labels[: len(data)].iloc[part]))
-        np.testing.assert_allclose(1 / (1 + np.exp(-np.array(scores))), expected, rtol=1e-9, atol=1e-12)
+            said.extend(many.answer_learn_many(data.iloc[part], labels[: len(data)].iloc[part]).probabilities)
+        np.testing.assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
         first, second = (model["FocusedClassifier"]._game for model in (one, many))
         assert first.player.generator.tolist() == second.player.generator.tolist()
         np.testing.assert_allclose(first.player.weights(), second.player.weights(), rtol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_maxloss.focus.native_window import NativeWindow, put_dense, put_entries
+from stream_maxloss.focus.native_window import NativeWindow
 
 
 def put(window, oracle, slot, row, form, size):
@@ -16,11 +16,11 @@ def put(window, oracle, slot, row, form, size):
     width = int(columns.max()) + 1 if len(columns) else 0
     window.reserve(max(width, window.arrays.matrix.shape[1]), 1, len(columns), size)
     if form == "entries":
-        put_entries(window.arrays, slot, columns, 0, values, 0, len(columns))
+        window.put(slot, values, columns)
     else:
-        dense = np.full((1, width), np.nan)
-        dense[0, columns] = values
-        put_dense(window.arrays, slot, dense, 0, width)
+        dense = np.full(width, np.nan)
+        dense[columns] = values
+        window.put(slot, dense)
     oracle[slot] = {column: value for column, value in row.items() if value != 0.0}
 
 
@@ -44,7 +44,7 @@ def test_every_slot_holds_the_row_last_put_there(steps, capacity, sparse, seed):
             columns, values = window.row(held)
             assert dict(zip(columns.tolist(), values.tolist(), strict=True)) == expected
     twin = NativeWindow(capacity)
-    twin.load_state_dict(window.state_dict(len(oracle)))
+    twin.load_state_dict(window.state_dict(len(oracle)), len(oracle), width=151)
     for held in oracle:
         assert [part.tolist() for part in twin.row(held)] == [part.tolist() for part in window.row(held)]
 

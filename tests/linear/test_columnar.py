@@ -38,7 +38,7 @@ def test_columns_leave_the_model_of_the_rows(maker, data) -> None:
     batch = pa.record_batch({n: pa.array(c, mask=m) for n, c, m in zip(names, columns, holes, strict=True)})
     labels = generator.random(length) < 0.5
     one, many = maker(), maker()
-    assert is_columnar(many._model.memory)
+    assert is_columnar(many._model.program, many._model.memory)
     for x, y in zip(rows_of(batch), labels.tolist(), strict=True):
         one.learn_one({name: value for name, value in x.items() if value is not None}, y)
     cut = data.draw(st.integers(0, length))

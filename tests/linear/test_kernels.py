@@ -20,7 +20,8 @@ from stream_maxloss.linear import (
     Perceptron,
     Winnow,
 )
-from stream_maxloss.linear.rules import catoni_psi, log_loss, logistic
+from stream_maxloss.linear.logistic import log_loss, logistic
+from stream_maxloss.linear.margin_pursuit import catoni_psi
 
 Vector = list[float]
 
@@ -62,7 +63,7 @@ def margin_pursuit(w: Vector, x: Vector, y: float, t: int, k: float) -> Vector:
 def lld(w: Vector, x: Vector, y: float, t: int, k: float) -> Vector:
     z = y * dot(w, x)
     weight = 1.0 / (1.0 + math.exp(z)) - 1.0 / (1.0 + math.exp(z + 3.0))
-    return move(w, min(0.5 * k, 2.0 / dot(x, x)) * weight * y, x)
+    return move(w, 0.5 / (1.0 + 0.125 * dot(x, x)) * k * weight * y, x)
 
 
 def absolute(w: Vector, x: Vector, y: float, t: int, k: float) -> Vector:

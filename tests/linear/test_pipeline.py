@@ -13,9 +13,9 @@ LABELS = [False, True, False, True]
 def test_a_scaler_and_a_learner_make_a_row_pipeline() -> None:
     model = Scaler() | Perceptron()
     assert isinstance(model, RowPipeline)
-    assert model._is_native()
-    assert not (Scaler() | LLD(hash_bits=4))._is_native()
-    assert not (Scaler() | linear_model.LogisticRegression())._is_native()
+    assert model.is_native
+    assert not (Scaler() | LLD(hash_bits=4)).is_native
+    assert not (Scaler() | linear_model.LogisticRegression()).is_native
 
 
 def test_the_pipeline_gives_what_rivers_gives_row_by_row() -> None:
@@ -30,8 +30,8 @@ def test_the_pipeline_gives_what_rivers_gives_row_by_row() -> None:
 def test_many_rows_are_predicted_as_one_by_one() -> None:
     model = Scaler() | LLD()
     model.learn_many(TABLE, LABELS, w=[1.0, 2.0, 1.0, 0.5])
-    asked = [model.predict_proba_one(x)[True] for x in TABLE.to_pylist()]
-    assert model.predict_proba_many(TABLE)["True"].to_pylist() == pytest.approx(asked, rel=1e-12)
+    expected = [model.predict_proba_one(x)[True] for x in TABLE.to_pylist()]
+    assert model.predict_proba_many(TABLE)["True"].to_pylist() == pytest.approx(expected, rel=1e-12)
 
 
 def test_any_river_model_behind_the_scaler_learns_a_batch_row_by_row() -> None:

@@ -19,12 +19,12 @@ def stream(rows: int, seed: int) -> list[tuple[dict[str, float], bool]]:
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS.keys())
 def test_asking_first_changes_nothing_that_is_learned(maker) -> None:
-    silent, asked = maker(), maker()
+    silent, predicting = maker(), maker()
     for x, y in stream(300, seed=1):
         silent.learn_one(x, y)
-        asked.predict_one(x)
-        asked.learn_one(x, y)
-    np.testing.assert_array_equal(asked.state_dict()["memory"], silent.state_dict()["memory"])
+        predicting.predict_one(x)
+        predicting.learn_one(x, y)
+    np.testing.assert_array_equal(predicting.state_dict()["memory"], silent.state_dict()["memory"])
 
 
 def test_a_row_that_was_scored_by_other_weights_is_scored_again() -> None:

@@ -12,30 +12,16 @@ import pyarrow as pa
 import pytest
 from river import datasets
 
-from stream_maxloss.linear import (
-    LLD,
-    LLM,
-    AbsoluteOGD,
-    BalancedWinnow,
-    HingeOGD,
-    MarginPursuit,
-    Pegasos,
-    Perceptron,
-    Scaler,
-    Winnow,
-)
+from learners import PUBLIC
+from stream_maxloss.linear import LLD, LLM, HingeOGD, MarginPursuit, Perceptron, Scaler
 
 LEARNERS: dict[str, Callable[[], Any]] = {
+    **PUBLIC,
     "Perceptron-averaged": lambda: Perceptron(averaged=True),
     "Perceptron-hashed": lambda: Perceptron(hash_bits=4),
-    "Winnow": Winnow,
-    "BalancedWinnow": BalancedWinnow,
     "HingeOGD": lambda: HingeOGD(radius=1.0),
-    "Pegasos": Pegasos,
     "MarginPursuit": lambda: MarginPursuit(scale="data", warmup=150, averaged=True),
-    "LLD": LLD,
     "LLM": lambda: LLM(update_epsilon=True),
-    "AbsoluteOGD": AbsoluteOGD,
 }
 ROWS = [({**x, "kind": "ab"[i % 2]} if i > 90 else x, y) for i, (x, y) in enumerate(datasets.Phishing())][:200]
 

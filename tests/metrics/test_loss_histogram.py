@@ -46,7 +46,7 @@ def test_tail_mean_of_nothing_is_zero() -> None:
 def test_histogram_is_too_low_by_one_bin_at_most(rows: list[tuple[float, float]], alpha: float, bins: int) -> None:
     histogram = LossHistogram(bins)
     losses, weights = np.array(rows).T
-    histogram.add_many(losses, weights)
+    histogram.push_many(losses, weights)
     error = tail_by_the_book(rows, alpha) - histogram.tail_mean(alpha)
     assert -1e-12 <= error <= 1.0 / bins + 1e-12
 
@@ -55,7 +55,7 @@ def test_the_bound_is_nearly_reached_so_it_is_not_idle() -> None:
     # One row of bin 0 at its top, many at its bottom: the worst row alone is wanted, and counts at the mean.
     histogram = LossHistogram(10)
     losses = np.array([0.0999, *[0.0] * 99])
-    histogram.add_many(losses, np.ones(100))
+    histogram.push_many(losses, np.ones(100))
     assert tail_mean(losses, np.ones(100), 0.01) - histogram.tail_mean(0.01) > 0.098
 
 
@@ -64,7 +64,7 @@ def test_the_bound_is_nearly_reached_so_it_is_not_idle() -> None:
 def test_histogram_is_exact_for_zero_one_losses(losses: list[float], alpha: float) -> None:
     histogram = LossHistogram(64)
     for loss in losses:
-        histogram.add(loss, 1.0)
+        histogram.push(loss, 1.0)
     assert histogram.tail_mean(alpha) == tail_mean(np.array(losses), np.ones(len(losses)), alpha)
 
 
@@ -73,10 +73,10 @@ def test_histogram_is_exact_for_zero_one_losses(losses: list[float], alpha: floa
 def test_batches_and_rows_leave_the_same_bits(rows: list[tuple[float, float]], cut: int) -> None:
     one, many = LossHistogram(8), LossHistogram(8)
     for loss, w in rows:
-        one.add(loss, w)
+        one.push(loss, w)
     losses, weights = np.array(rows).T
-    many.add_many(losses[:cut], weights[:cut])
-    many.add_many(losses[cut:], weights[cut:])
+    many.push_many(losses[:cut], weights[:cut])
+    many.push_many(losses[cut:], weights[cut:])
     for name, array in one.state_dict().items():
         np.testing.assert_array_equal(array, many.state_dict()[name])
 
@@ -86,8 +86,8 @@ def test_batches_and_rows_leave_the_same_bits(rows: list[tuple[float, float]], c
 def test_without_weights_all_are_one_to_the_bit(rows: list[tuple[float, float]]) -> None:
     losses = np.array([loss for loss, _ in rows])
     plain, weighed = LossHistogram(8), LossHistogram(8)
-    plain.add_many(losses)
-    weighed.add_many(losses, np.ones(losses.size))
+    plain.push_many(losses)
+    weighed.push_many(losses, np.ones(losses.size))
     for name, array in plain.state_dict().items():
         np.testing.assert_array_equal(array, weighed.state_dict()[name])
 
@@ -99,9 +99,9 @@ def test_rows_taken_back_leave_no_trace(
 ) -> None:
     histogram, plain = LossHistogram(32), LossHistogram(32)
     for loss, w in gone + kept:
-        histogram.add(loss, w)
+        histogram.push(loss, w)
     for loss, w in kept:
-        plain.add(loss, w)
+        plain.push(loss, w)
     for loss, w in gone:
         histogram.remove(loss, w)
     # Rounding may put the border of the share one bin off where it falls between two; the mean moves no more than
@@ -112,7 +112,7 @@ def test_rows_taken_back_leave_no_trace(
 def test_an_emptied_bin_is_exactly_zero() -> None:
     histogram = LossHistogram(4)
     for w in (0.1, 0.2, 0.3):
-        histogram.add(0.7, w)
+        histogram.push(0.7, w)
     for w in (0.1, 0.2, 0.3):  # (0.1 + 0.2 + 0.3) - 0.1 - 0.2 - 0.3 is not 0 in floats
         histogram.remove(0.7, w)
     assert all(not array.any() for array in histogram.state_dict().values())
@@ -124,8 +124,8 @@ def test_merged_histograms_count_both_streams() -> None:
     rng = np.random.default_rng(1)
     left, right, both = LossHistogram(16), LossHistogram(16), LossHistogram(16)
     for histogram, losses in ((left, rng.random(50)), (right, rng.random(70))):
-        histogram.add_many(losses, np.ones(losses.size))
-        both.add_many(losses, np.ones(losses.size))
+        histogram.push_many(losses, np.ones(losses.size))
+        both.push_many(losses, np.ones(losses.size))
     left.merge(right)
     assert left.tail_mean(0.1) == pytest.approx(both.tail_mean(0.1), abs=1e-14)
     with pytest.raises(ValueError, match="bins must be 16 on both sides, got 8"):
@@ -143,8 +143,8 @@ def test_a_batch_rounds_its_sums_as_the_rows_do() -> None:
     losses, weights = rng.random(500), rng.random(500)
     one, many = LossHistogram(4), LossHistogram(4)
     for loss, w in zip(losses.tolist(), weights.tolist(), strict=True):
-        one.add(loss, w)
-    many.add_many(losses[:200], weights[:200])
-    many.add_many(losses[200:], weights[200:])
+        one.push(loss, w)
+    many.push_many(losses[:200], weights[:200])
+    many.push_many(losses[200:], weights[200:])
     for name, array in one.state_dict().items():
         np.testing.assert_array_equal(array, many.state_dict()[name])

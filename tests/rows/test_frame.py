@@ -10,7 +10,7 @@ import pytest
 
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.rows import Rows, read_frame
-from stream_maxloss.rows.frame import dense_matrix, stretches
+from stream_maxloss.rows.frame import open_numbers, stretches
 
 
 def one(frame: Any, features: Any, learn: bool = True) -> Rows:
@@ -68,8 +68,8 @@ def test_any_two_widths_of_numbers_mix_without_loss(left: pa.DataType, right: pa
     large = {pa.uint16(): 65535, pa.int32(): 2**31 - 1, pa.uint64(): 2**53, pa.int8(): -128}.get(left, 1)
     arrays[0] = pa.concat_arrays([arrays[0], pa.array([large]).cast(left)])
     arrays[1] = pa.concat_arrays([arrays[1], pa.array([1]).cast(right)])
-    matrix = dense_matrix(pa.RecordBatch.from_arrays(arrays, names=["a", "b"]))
-    np.testing.assert_array_equal(matrix, [[1.0, 1.0], [0.0, 0.0], [np.nan, np.nan], [large, 1.0]])
+    numbers = open_numbers(pa.RecordBatch.from_arrays(arrays, names=["a", "b"]), FeatureMap(), learn=True)
+    np.testing.assert_array_equal(numbers.table.rows(0, 4), [[1.0, 1.0], [0.0, 0.0], [np.nan, np.nan], [large, 1.0]])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 256, 257, 5000])
@@ -114,3 +114,8 @@ def test_text_of_pandas_and_polars_is_a_feature_of_its_value(frame: Any) -> None
     assert features.names == ["c=x"]
     assert rows.indptr is not None
     assert rows.indptr.tolist() == [0, 1, 1]
+
+
+def test_an_empty_polars_frame_with_categories_has_no_rows() -> None:
+    frame = pl.DataFrame({"c": pl.Series([], dtype=pl.Categorical), "n": pl.Series([], dtype=pl.Float64)})
+    assert [len(rows) for rows in read_frame(frame, FeatureMap(), learn=True)] == [0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stream_maxloss.features import LARGEST_NUMBER, FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import Perceptron
-from stream_maxloss.rows.columns import read_map
+from stream_maxloss.rows.columns import check_finite, read_map
 
 ROWS = st.lists(st.dictionaries(st.integers(0, 40), st.floats(-4, 4), max_size=6), min_size=1, max_size=25)
 
@@ -75,4 +75,4 @@ def test_codes_point_at_the_names_of_the_entries() -> None:
 def test_an_infinite_entry_is_named_with_its_row() -> None:
     column = read_map("x", maps([{7: 1.0}, {}, {3: float("-inf")}]).column(0))
     with pytest.raises(ValueError, match=r"feature '3' of row 2 must be finite, got -inf"):
-        column.check_finite()
+        check_finite(column)

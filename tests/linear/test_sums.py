@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stream_maxloss.linear.scoring import dot_dense, dot_in_lanes, dot_packed, dot_stored
+from stream_maxloss.linear.sums import dot, dot_in_lanes
 
 
 @njit
 def in_lanes(v, X, i, length):
-    return dot_in_lanes(v, X, i, length)
+    return dot_in_lanes(v.ctypes.data, X.ctypes.data + 8 * i * X.shape[1], length)
 
 
 @njit
 def stored(v, X, i, length):
-    return dot_stored(v, X, i, length)
+    return dot(v.ctypes.data, (0, X.ctypes.data + 8 * i * X.shape[1], length, 1))
 
 
 @njit
 def dense(v, X, i, length):
-    return dot_dense(v, X, i, length)
+    return dot(v.ctypes.data, (0, X.ctypes.data + 8 * i * X.shape[1], length, 0))
 
 
 @njit
 def packed(v, columns, values):
-    return dot_packed(v, columns, 0, values, 0, len(columns))
+    return dot(v.ctypes.data, (columns.ctypes.data, values.ctypes.data, len(columns), 1))
 
 
 def lanes_by_hand(v, x):

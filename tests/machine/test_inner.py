@@ -10,17 +10,37 @@ from types import ModuleType
 from numba.core.registry import CPUDispatcher
 
 import stream_maxloss
-from stream_maxloss.linear.compiled import inner
+from stream_maxloss.machine.compiled import inner
 
 
 def kernels_of(module: ModuleType) -> dict[str, CPUDispatcher]:
     return {name: thing for name, thing in vars(module).items() if isinstance(thing, CPUDispatcher)}
 
 
+COMPILERS = {"compiled", "inner", "inner_fast"}
+# What holds plain functions that are compiled later, into the kernels made of them.
+HOLDERS = {"Rule", "Program", "replace"}
+
+
+def compiled_names(tree: ast.AST) -> set[str]:
+    """Return the names of functions, nested ones too, that a module hands to the compiler."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            decorators = {getattr(part, "id", None) for part in node.decorator_list}
+            names |= {node.name} if decorators & COMPILERS else set()
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in COMPILERS | HOLDERS:
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            names |= {part.id for value in given for part in ast.walk(value) if isinstance(part, ast.Name)}
+    return names
+
+
 def calls_from_python(module: ModuleType) -> Iterator[str]:
     """Yield the kernels that functions of a module call which are not compiled themselves."""
+    tree = ast.parse(inspect.getsource(module))
     own = {name for name, kernel in kernels_of(module).items() if kernel.py_func.__module__ == module.__name__}
-    waiting: list[ast.AST] = [ast.parse(inspect.getsource(module))]
+    own |= compiled_names(tree)
+    waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef) and node.name in own:

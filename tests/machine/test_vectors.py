@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from stream_maxloss.rows.vectors import copy_bytes, count_beyond, prefetch, turn_four
+from stream_maxloss.machine.vectors import copy_bytes, count_beyond, prefetch, turn_four
 
 
 @njit

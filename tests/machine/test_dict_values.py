@@ -9,12 +9,12 @@ import pytest
 from numba import njit, types
 
 from stream_maxloss.linear import Perceptron
-from stream_maxloss.rows.dict_values import python_object, read_values
+from stream_maxloss.machine.dict_values import PLAIN_NUMBERS, python_object, read_values
 
 
 @njit
 def read(names: Any, x: Any, count: int, goal: int) -> bool:
-    return read_values(names, x, count, goal)
+    return read_values(names, 1, x, count, goal)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def entry_point():
 
 def read_row(entry_point, names, x) -> list[float] | None:
     found = np.full(len(names), 7.0)
-    return found.tolist() if entry_point(names, x, len(names), found.ctypes.data) else None
+    return found.tolist() if entry_point((PLAIN_NUMBERS, *names), x, len(names), found.ctypes.data) else None
 
 
 def test_values_come_in_the_order_of_the_names(entry_point) -> None:
@@ -34,23 +34,34 @@ def test_values_come_in_the_order_of_the_names(entry_point) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [True, 3, -1, -1.0, np.float64(2.5), np.float32(0.5), Decimal("0.25"), Fraction(1, 4)]
+    "value", [True, 3, -1, -1.0, np.float64(2.5), np.float32(0.5), np.int8(-3), np.uint64(7), np.bool_(True)]
 )
-def test_every_kind_of_number_is_read(entry_point, value) -> None:
+def test_every_plain_kind_of_number_is_read(entry_point, value) -> None:
     assert read_row(entry_point, ("a", "b"), {"a": value, "b": 1.0}) == [float(value), 1.0]
 
 
 @pytest.mark.parametrize(
     "x",
-    [{}, {"a": 1.0}, {"a": 1.0, "c": 2.0}, {"a": 1.0, "b": 2.0, "c": 3.0}, {"a": "1", "b": 2.0}, {"a": 1.0, "b": None}],
-    ids=["empty", "too few", "another name", "too many", "text", "nothing"],
+    [
+        {"a": Decimal(1), "b": 1.0},
+        {"a": Fraction(1, 4), "b": 1.0},
+        {"a": 1j, "b": 1.0},
+        {"a": np.array(1.0), "b": 1.0},
+        {},
+        {"a": 1.0},
+        {"a": 1.0, "c": 2.0},
+        {"a": 1.0, "b": 2.0, "c": 3.0},
+        {"a": "1", "b": 2.0},
+        {"a": 1.0, "b": None},
+    ],
+    ids=["decimal", "fraction", "complex", "array", "empty", "too few", "another name", "too many", "text", "nothing"],
 )
 def test_a_row_that_does_not_fit_is_left_to_the_slow_way(entry_point, x) -> None:
     assert read_row(entry_point, ("a", "b"), x) is None
 
 
 @pytest.mark.parametrize("x", [None, [1.0, 2.0], "ab", 5], ids=str)
-def test_what_is_no_dict_is_left_to_the_slow_way_without_an_error(entry_point, x) -> None:
+def test_anything_but_a_dict_is_left_to_the_slow_way_without_an_error(entry_point, x) -> None:
     assert read_row(entry_point, ("a", "b"), x) is None
 
 
