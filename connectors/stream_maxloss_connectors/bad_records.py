@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 from pathlib import Path
 from typing import IO, Any
 
-from stream_maxloss.errors import DecodeError, TooManyBadRecordsError
+from stream_maxloss.errors import DecodeError, SourceError, TooManyBadRecordsError
+from stream_maxloss_connectors.positions import check_entry, is_count
 
 __all__ = ["BadRecords"]
 
@@ -84,21 +86,27 @@ class BadRecords:
         """Make the dead-letter file durable, and return counts and its length for a checkpoint."""
         length = 0
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            length = self._file.tell()
+            try:
+                os.fsync(self._file.fileno())
+                length = self._file.tell()
+            except OSError as error:
+                raise self._unwritable(error) from error
         elif self.path is not None and self.path.exists():
             length = self.path.stat().st_size
         return {"count": self.count, "seen": self.seen, "length": length}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Any) -> None:
         """Continue from what `flush` returned: records written after it are cut off, to be met again."""
+        check_entry("bad records", state, count=is_count, seen=is_count, length=is_count)
         self.close()
-        self.count = int(state["count"])
-        self.seen = int(state["seen"])
-        if self.path is not None and self.path.exists():
-            with self.path.open("r+b") as file:
-                file.truncate(int(state["length"]))
+        self.count = state["count"]
+        self.seen = state["seen"]
+        if self.path is not None and self.path.is_file():
+            try:
+                with self.path.open("r+b") as file:
+                    file.truncate(state["length"])
+            except OSError as error:
+                raise self._unwritable(error) from error
 
     def close(self) -> None:
         """Close the dead-letter file."""
@@ -110,13 +118,33 @@ class BadRecords:
         if self._file is None:
             if self.path is None:
                 return
-            self._file = self.path.open("ab")
+            try:
+                # No buffer of Python's: what does not fit on the disk must be known before the record is passed.
+                self._file = self.path.open("ab", buffering=0)
+            except OSError as failure:
+                raise self._unwritable(failure) from failure
         record = {
             "address": error.address,
             "reason": error.reason,
             "raw": base64.b64encode(error.raw).decode("ascii"),
         }
-        self._file.write(json.dumps(record).encode() + b"\n")
+        self._append(self._file, json.dumps(record).encode() + b"\n")
+
+    def _append(self, file: IO[bytes], line: bytes) -> None:
+        length = file.tell()
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[file.write(view) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                # Half a line must not stay, unless this is a device that cannot be cut.
+                file.truncate(length)
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> SourceError:
+        reason = error.strerror or error
+        return SourceError(f"{self.path}: dead-letter file must be writable, got {reason}; free space or move it")
 
     def _judge(self, error: DecodeError) -> None:
         if self.limit is None:

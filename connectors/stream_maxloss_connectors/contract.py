@@ -125,18 +125,20 @@ def check_sink(
             with make_sink(straight) as sink:
                 sink.open()
                 _write(sink, batches[:cut])
-                sink.flush()
+                sink.commit(sink.flush())
                 _write(sink, batches[cut:])
-            _write_and_die(make_sink, broken, batches, cut, written_on)
-            _compare_sinks(sink.exactly_once, read(broken), read(straight), cut)
+                sink.commit(sink.flush())
+            wanted = read(straight)
+            for committed in (False, True) if sink.holds_back else (True,):
+                place = f"{broken}-{committed}"
+                _write_and_die(make_sink, place, batches, cut, written_on, committed)
+                _compare_sinks(sink.exactly_once, read(place), wanted, cut)
 
 
-def read_all(source: Source, max_rows: int = 1000, timeout: float = 1.0, bounded: bool = True) -> list[Batch]:
-    """Read an opened source until it is exhausted, or until nothing came within the timeout if it never is."""
-    return _read(source, max_rows, timeout, bounded, math.inf)
-
-
-def _read(source: Source, max_rows: int, timeout: float, bounded: bool, most: float) -> list[Batch]:
+def read_all(
+    source: Source, max_rows: int = 1000, timeout: float = 1.0, bounded: bool = True, most: float = math.inf
+) -> list[Batch]:
+    """Read `most` batches of an opened source, or until it is exhausted or, if it never is, nothing came in time."""
     batches: list[Batch] = []
     empty = 0
     while len(batches) < most and not source.exhausted:
@@ -172,7 +174,7 @@ def _check_cut(
     where = f"cut after {cut} batches of at most {max_rows} rows"
     with make_source() as source:
         source.open()
-        head = _read(source, max_rows, timeout, bounded, cut)
+        head = read_all(source, max_rows, timeout, bounded, cut)
         position = source.position()
         _require(position == source.position(), f"{where}: position() must not move by itself")
     position = _through_json(position, where)
@@ -256,12 +258,19 @@ def _write(sink: Sink, batches: Iterable[pa.RecordBatch]) -> None:
 
 
 def _write_and_die(
-    make_sink: Callable[[str], Sink], place: str, batches: Sequence[pa.RecordBatch], cut: int, written_on: int
+    make_sink: Callable[[str], Sink],
+    place: str,
+    batches: Sequence[pa.RecordBatch],
+    cut: int,
+    written_on: int,
+    committed: bool,
 ) -> None:
     killed = make_sink(place)
     killed.open()
     _write(killed, batches[:cut])
     position = _through_json(dict(killed.flush()), f"cut after {cut} batches")
+    if committed:
+        killed.commit(position)
     _write(killed, batches[cut : cut + written_on])
     if written_on:
         # A later flush whose checkpoint was never finished: it is durable, and still has to go.
@@ -269,6 +278,7 @@ def _write_and_die(
     with make_sink(place) as sink:
         sink.open(position)
         _write(sink, batches[cut:])
+        sink.commit(sink.flush())
     sink.close()
 
 

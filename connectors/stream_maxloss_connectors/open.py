@@ -1,55 +1,41 @@
-"""From what a user writes to a source."""
+"""From what a user writes to a source or a sink: a table of schemes, and entry points for other packages."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import re
-from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from stream_maxloss.errors import MissingExtraError, SourceError
+from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
-from stream_maxloss_connectors.base import Source
-from stream_maxloss_connectors.csv_lines import CsvDecoder
-from stream_maxloss_connectors.file_source import FileFormat, FileSource
-from stream_maxloss_connectors.json_lines import JsonDecoder
-from stream_maxloss_connectors.lines import LineDecoder
-from stream_maxloss_connectors.paths import expand
+from stream_maxloss_connectors.base import Sink, Source
 from stream_maxloss_connectors.schemas import select
-from stream_maxloss_connectors.svmlight_lines import SvmlightDecoder
 
-__all__ = ["COMPRESSIONS", "FORMATS", "make_decoder", "open_source", "split_suffix"]
+__all__ = ["open_sink", "open_source", "sink_class", "source_class"]
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
+SOURCES = {"kafka": "kafka:KafkaSource", "file": "files:FileSource", "followed file": "follow:FollowedSource"}
+"""Scheme -> module of this package, and the class in it."""
+
+SINKS = {"kafka": "kafka:KafkaSink"}
+"""Scheme -> module of this package, and the class in it."""
+
+FILE_SINKS = {
+    "arrows": "files.sinks:IpcStreamSink",
+    "csv": "files.sinks:CsvSink",
+    "jsonl": "files.sinks:JsonlSink",
+    "parquet": "files.parquet_sink:ParquetSink",
+    "tsv": "files.sinks:TsvSink",
 }
-"""Ending of a file's name -> format."""
+"""Format of a file to write -> module of this package, and the class in it."""
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-"""Ending of a compressed text file's name -> compression."""
-
-_TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
-_ENDINGS = [
-    *FORMATS,
-    *(ending + other for ending, kind in FORMATS.items() if kind in _TEXT_FORMATS for other in COMPRESSIONS),
-]
+_SINK_ENDINGS = {"ndjson": "jsonl", "json": "jsonl", "tab": "tsv", "ipc": "arrows"}
+_CANNOT_APPEND = ("arrow", "feather")
 
 PathLike = str | os.PathLike[str]
 
@@ -70,10 +56,11 @@ def open_source(
     ----------
     uri
         A file, a glob or directory of files (read in the order of their names), several of these (read in the order
-        given), `-` for standard input, or `kafka://host:port/topic`. The ending of the name tells the format:
-        `.csv .tsv .jsonl .ndjson .svm .svmlight .libsvm`, each also with `.gz` or `.zst` behind it,
-        `.parquet .pq .arrow .arrows .ipc .feather`. Standard input can be reopened at a position if the same data is
-        fed again from its beginning: what was read is passed, and other data is refused.
+        given), `-` for standard input, `kafka://host:port/topic`, or an address whose scheme another package adds
+        (see `source_class`). The ending of the name tells the format: `.csv .tsv .jsonl .ndjson .svm .svmlight
+        .libsvm`, each also with `.gz` or `.zst` behind it, `.parquet .pq .arrow .arrows .ipc .feather`. Standard input
+        can be reopened at a position if the same data is fed again from its beginning: what was read is passed, and
+        other data is refused.
     format
         `csv`, `tsv`, `jsonl`, `svmlight`, `parquet` or `arrow`, where the name does not tell or standard input is read.
     schema
@@ -84,10 +71,11 @@ def open_source(
     follow
         Go on reading as files grow, are rotated, or come into a directory.
     bad_records
-        What to do with records that are no rows; None stops at the first.
+        What to do with malformed records; None stops at the first.
     options
         For the format: `CsvDecoder`, `JsonDecoder` and `SvmlightDecoder` say which there are, `TextFormat` has
-        `block_bytes` and `threads`, `ParquetFormat` has `batch_rows`. For Kafka: those of `KafkaSource`.
+        `block_bytes` and `threads`, `ParquetFormat` has `batch_rows`. For Kafka: those of `KafkaSource`. In general
+        those that `source_class(uri).traits.options` names.
 
     Raises
     ------
@@ -99,7 +87,7 @@ def open_source(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from stream_maxloss_connectors.open import open_source
+    >>> from stream_maxloss_connectors import open_source
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "day.csv")
     >>> _ = path.write_text("amount,fraud\n3,false\n1200,true\n")
@@ -121,132 +109,189 @@ def open_source(
     >>> folder.cleanup()
 
     """
-    bad = BadRecords() if bad_records is None else bad_records
-    wanted = None if schema is None else select(schema, columns, "schema")
-    scheme = _scheme(uri)
-    if scheme == "kafka":
+    kind = source_class(uri, follow)
+    given: dict[str, Any] = {
+        "schema": None if schema is None else select(schema, columns, "schema"),
+        "columns": columns,
         # What is not given here may be given in the address.
-        given = {"schema": wanted, "columns": columns, "format": None if format == "auto" else format}
-        given = {name: value for name, value in given.items() if value is not None}
-        return _open_kafka(str(uri), bad_records=bad, **given, **options)
-    if scheme is not None and scheme != "file":
-        raise SourceError(f"{uri}: scheme must be a path, file:// or kafka://, got {scheme!r}; fetch the data first")
-    paths = re.sub(r"^file://", "", str(uri)) if scheme == "file" else uri
-    if follow:
-        return _open_followed(paths, format=format, schema=wanted, columns=columns, bad_records=bad, **options)
-    files = expand(paths, _ENDINGS)
-    kind, compression = _detect(files, format)
-    return FileSource(files, _make_format(kind, compression, wanted, columns, bad, options), wanted)
+        "format": None if format == "auto" else format,
+        "follow": (follow and not kind.traits.follows) or None,
+        **options,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if "bad_records" in kind.traits.options:
+        given["bad_records"] = BadRecords() if bad_records is None else bad_records
+    return kind.from_uri(_addresses(uri), **_known(given, kind.traits.options, _scheme(uri)))
 
 
-def split_suffix(path: str) -> tuple[str | None, str | None]:
-    """Return the format and the compression that the ending of a path stands for, each None if it tells nothing."""
-    name = PurePath(path.lower())
-    compression = COMPRESSIONS.get(name.suffix)
-    ending = name.suffix if compression is None else PurePath(name.stem).suffix
-    return FORMATS.get(ending), compression
-
-
-def make_decoder(kind: str, **options: Any) -> LineDecoder:
-    """Return the decoder of a text format.
+def open_sink(uri: PathLike, format: str | None = None, **options: Any) -> Sink:
+    """Return the sink that a path or URI names; the caller still has to `open` it at a position or anew.
 
     Parameters
     ----------
-    kind
-        `csv`, `tsv`, `jsonl` or `svmlight`.
+    uri
+        A path whose ending gives the format (`.jsonl`, `.csv`, `.tsv`, `.parquet`, `.arrows`),
+        `kafka://host:port/topic`, or an address whose scheme another package adds (see `sink_class`).
+    format
+        The format where the ending does not give it.
     options
-        Of `CsvDecoder`, `JsonDecoder` or `SvmlightDecoder`.
+        Further arguments of the sink.
+
+    Raises
+    ------
+    ValueError
+        If the scheme, the ending or the format is not known.
+    MissingExtraError
+        For Kafka without its extra.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors import open_sink
+    >>> type(open_sink("predictions.jsonl")).__name__
+    'JsonlSink'
+    >>> open_sink("predictions.feather")
+    Traceback (most recent call last):
+    ...
+    ValueError: predictions.feather: a sink must be a format that can be appended to, got 'feather'; use .arrows, ...
 
     """
-    if kind == "tsv":
-        return CsvDecoder(**{"delimiter": "\t", **options})
-    decoders: dict[str, Callable[..., LineDecoder]] = {
-        "csv": CsvDecoder,
-        "jsonl": JsonDecoder,
-        "svmlight": SvmlightDecoder,
-    }
-    if kind not in decoders:
-        raise ValueError(f"kind must be one of {', '.join(_TEXT_FORMATS)}, got {kind!r}")
-    return decoders[kind](**options)
+    kind = sink_class(uri, format)
+    return kind.from_uri(_without_file_scheme(os.fspath(uri)), **_known(options, kind.options, _scheme(uri)))
 
 
-def _scheme(uri: PathLike | Sequence[PathLike]) -> str | None:
-    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", uri) if isinstance(uri, str) else None
-    return match[1].lower() if match else None
+def source_class(uri: PathLike | Sequence[PathLike], follow: bool = False) -> type[Source]:
+    """Return the class that reads an address, whose `traits` say what it can do.
 
+    Another package adds a scheme with an entry point; `open_source`, the River streams and the command `maxloss` then
+    know it:
 
-def _detect(files: Sequence[str], format: str) -> tuple[str, str | None]:
-    """Return the one format and compression of all files."""
-    kinds = set(FORMATS.values()) | {"tsv"}
-    if format != "auto" and format not in kinds:
-        raise ValueError(f"format must be 'auto' or one of {', '.join(sorted(kinds))}, got {format!r}")
-    found: dict[tuple[str, str | None], str] = {}
-    for file in files:
-        kind, compression = split_suffix(file)
-        if format != "auto":
-            kind = format
-        if kind is None:
-            raise SourceError(
-                f"{file}: name must end in one of {' '.join(FORMATS)}, text also with .gz or .zst; or give the format"
-            )
-        if compression is not None and kind not in _TEXT_FORMATS:
-            raise SourceError(f"{file}: {kind} must not be compressed as a whole; unpack it, it compresses inside")
-        found.setdefault((kind, compression), file)
-    if len(found) > 1:
-        (first, one), (second, other) = list(found.items())[:2]
+        [project.entry-points."stream_maxloss.sources"]
+        redis = "their_package:RedisSource"
+
+    Parameters
+    ----------
+    uri
+        As for `open_source`.
+    follow
+        Whether files are to be followed.
+
+    Raises
+    ------
+    SourceError
+        If no installed package knows the scheme, or the one that does cannot be loaded.
+    ValueError
+        If several addresses are given where only one can be read.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors import source_class
+    >>> source_class("kafka://localhost:9092/orders").traits.gap_policies
+    ('fail', 'earliest', 'latest')
+
+    """
+    scheme = _scheme(uri)
+    name = "followed file" if scheme == "file" and follow else scheme
+    kind: type[Source] | None = _find(name, SOURCES, "stream_maxloss.sources", Source)
+    if kind is None:
+        known = _known_schemes(SOURCES, "stream_maxloss.sources")
         raise SourceError(
-            f"files must be of one format, got {one} ({first[0]}) and {other} ({second[0]}); read them apart"
+            f"{uri}: scheme must be a path, {known}, got {scheme!r}; install a package that adds it, or fetch the data"
         )
-    return next(iter(found))
+    if not (isinstance(uri, str | os.PathLike) or kind.traits.several or len(uri) == 1):
+        raise ValueError(f"a {scheme}:// source must be the only one, got {len(uri)} addresses; read them apart")
+    return kind
 
 
-def _make_format(
-    kind: str,
-    compression: str | None,
-    schema: pa.Schema | None,
-    columns: Sequence[str] | None,
-    bad: BadRecords,
-    options: dict[str, Any],
-) -> FileFormat:
-    if kind == "parquet":
-        from stream_maxloss_connectors.parquet_files import ParquetFormat
+def sink_class(uri: PathLike, format: str | None = None) -> type[Sink]:
+    """Return the class that writes to an address; `options` names the arguments that it takes.
 
-        return ParquetFormat(columns, **_known(options, kind, ParquetFormat))
-    if kind == "arrow":
-        from stream_maxloss_connectors.ipc_files import IpcFormat
+    Another package adds a scheme with an entry point in the group `stream_maxloss.sinks`, as for `source_class`.
 
-        return IpcFormat(columns, **_known(options, kind, IpcFormat))
-    from stream_maxloss_connectors.text_files import TextFormat
+    Raises
+    ------
+    ValueError
+        If the scheme, the ending or the format is not known.
 
-    reading = {name: options.pop(name) for name in ("block_bytes", "threads") if name in options}
-    narrowed = schema is not None or columns is not None
-    if kind == "jsonl" and narrowed:
-        options.setdefault("unexpected_fields", "ignore")
-    decoders = {"jsonl": JsonDecoder, "svmlight": SvmlightDecoder}
-    decoder = make_decoder(kind, **_known(options, kind, decoders.get(kind, CsvDecoder)))
-    return TextFormat(decoder, bad, columns, not narrowed, compression, **reading)
+    """
+    text, scheme = os.fspath(uri), _scheme(uri)
+    if scheme == "file":
+        found: type[Sink] = _load(FILE_SINKS[_sink_format(text, format)])
+        return found
+    kind: type[Sink] | None = _find(scheme, SINKS, "stream_maxloss.sinks", Sink)
+    if kind is None:
+        known = _known_schemes(SINKS, "stream_maxloss.sinks")
+        raise ValueError(f"{text}: scheme must be file:// or {known}, got {scheme!r}; install a package that adds it")
+    return kind
 
 
-def _known(options: dict[str, Any], kind: str, owner: Callable[..., Any]) -> dict[str, Any]:
-    known = [name for name in inspect.signature(owner).parameters if name != "columns"]
-    for name in options:
-        if name not in known:
-            raise TypeError(f"options for {kind} must be among {', '.join(known) or 'none'}, got {name!r}")
-    return options
+def _sink_format(text: str, format: str | None) -> str:
+    name = (format or Path(text).suffix.removeprefix(".")).lower()
+    if name in _CANNOT_APPEND:
+        raise ValueError(
+            f"{text}: a sink must be a format that can be appended to, got {name!r}; use .arrows, the stream form"
+        )
+    name = _SINK_ENDINGS.get(name, name)
+    if name not in FILE_SINKS:
+        raise ValueError(f"{text}: the format must be one of {sorted(FILE_SINKS)}, got {name!r}; pass format=")
+    return name
 
 
-def _open_kafka(uri: str, **options: Any) -> Source:
+def _scheme(uri: PathLike | Sequence[PathLike]) -> str:
+    """Return the scheme of an address, `file` for a path; of several, the one that they share."""
+    schemes = {_scheme_of(os.fspath(one)) for one in ([uri] if isinstance(uri, str | os.PathLike) else uri)}
+    if len(schemes) > 1:
+        raise ValueError(f"addresses must have one scheme, got {', '.join(sorted(schemes))}; read them apart")
+    return next(iter(schemes), "file")
+
+
+def _scheme_of(text: str) -> str:
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", text)
+    return match[1].lower() if match else "file"
+
+
+def _addresses(uri: PathLike | Sequence[PathLike]) -> Any:
+    if isinstance(uri, str | os.PathLike):
+        return _without_file_scheme(os.fspath(uri))
+    texts = [_without_file_scheme(os.fspath(one)) for one in uri]
+    return texts if _scheme(uri) == "file" else texts[0] if len(texts) == 1 else texts
+
+
+def _without_file_scheme(text: str) -> str:
+    return re.sub(r"^file://", "", text, flags=re.IGNORECASE)
+
+
+def _known(given: Mapping[str, Any], options: frozenset[str], scheme: str) -> Mapping[str, Any]:
+    # Which options a file takes depends on its format, and is checked there.
+    for name in () if scheme == "file" else sorted(set(given) - options):
+        takes = ", ".join(sorted(options)) or "none"
+        raise TypeError(f"options for {scheme}:// must be among {takes}, got {name!r}")
+    return given
+
+
+def _find(scheme: str, table: Mapping[str, str], group: str, base: type) -> Any:
+    """Return the class of a scheme: one of ours, or the one that an entry point names; None if there is none."""
+    if scheme in table:
+        return _load(table[scheme])
+    entries = list(entry_points(group=group, name=scheme))
+    if not entries:
+        return None
+    places = sorted({entry.value for entry in entries})
+    if len(places) > 1:
+        raise SourceError(f"{scheme}:// must be added by one package, got {' and '.join(places)}; remove one of them")
     try:
-        kafka = importlib.import_module("stream_maxloss_connectors.kafka")
-    except ModuleNotFoundError as error:
-        if error.name not in ("confluent_kafka", "fastavro"):
-            raise
-        raise MissingExtraError("reading from Kafka", "kafka") from error
-    source: Source = kafka.KafkaSource.from_uri(uri, **options)
-    return source
+        kind = entries[0].load()
+    except (ImportError, AttributeError) as error:
+        raise SourceError(f"{scheme}:// must load from {places[0]}, got: {error}; repair that package") from error
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise SourceError(f"{scheme}:// must be a subclass of {base.__name__}, got {kind!r}; repair that package")
+    return kind
 
 
-def _open_followed(paths: PathLike | Sequence[PathLike], **options: Any) -> Source:
-    follow = importlib.import_module("stream_maxloss_connectors.follow")
-    source: Source = follow.FollowedSource(paths, **options)
-    return source
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f"stream_maxloss_connectors.{module}"), name)
+
+
+def _known_schemes(table: Mapping[str, str], group: str) -> str:
+    names = [*(name for name in table if " " not in name), *sorted(entry_points(group=group).names)]
+    return ", ".join(f"{name}://" for name in names)

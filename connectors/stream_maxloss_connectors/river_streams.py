@@ -32,7 +32,7 @@ _PATIENCE = 0.2
 
 
 def __getattr__(name: str) -> Any:
-    """Give `iter_kafka`, which needs an extra and lives with the rest of Kafka, only where it is asked for."""
+    """Import `iter_kafka`, which needs an extra and lives with the rest of Kafka, when it is first used."""
     if name != "iter_kafka":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from stream_maxloss_connectors.kafka.river_stream import iter_kafka
@@ -54,7 +54,7 @@ def iter_batches(
 ) -> Stream:
     """Iterate over the rows of any source; the other functions of this module are short forms of it.
 
-    The source is opened when the first row is asked for, and closed at the end.
+    The source is opened with the first row and closed after the last.
 
     Parameters
     ----------
@@ -136,29 +136,21 @@ def iter_arrow(
     if isinstance(source, Source):
         return iter_batches(source, target, converters, drop, fraction, seed, **kwargs)
     if isinstance(source, str | os.PathLike):
-        return iter_batches(_open(source, **kwargs), target, converters, drop, fraction, seed)
+        from stream_maxloss_connectors.open import open_source
+
+        return iter_batches(open_source(source, **kwargs), target, converters, drop, fraction, seed)
     return _iterate(_from_memory(source), target, converters, drop, fraction, seed)
 
 
-def iter_parquet(
-    filepath: FilePath,
-    target: Target = None,
-    converters: Converters | None = None,
-    drop: list[str] | None = None,
-    fraction: float = 1.0,
-    seed: int | None = None,
-    **kwargs: Any,
-) -> Stream:
+def iter_parquet(filepath: FilePath, target: Target = None, *selection: Any, **kwargs: Any) -> Stream:
     """Iterate over the rows of a Parquet file, a glob, or a directory of them in name order.
 
     Parameters
     ----------
     filepath
         A path, a glob or a directory.
-    target, converters, drop, fraction, seed
-        As for `iter_batches`.
-    kwargs
-        Options of `open_source`.
+    target, selection, kwargs
+        As for `iter_arrow`: `target, converters, drop, fraction, seed` and the options of `open_source`.
 
     Examples
     --------
@@ -170,28 +162,18 @@ def iter_parquet(
     [({'x': 1}, 0), ({'x': 2}, 1)]
 
     """
-    return iter_batches(_open(filepath, format="parquet", **kwargs), target, converters, drop, fraction, seed)
+    return iter_arrow(filepath, target, *selection, format="parquet", **kwargs)
 
 
-def iter_jsonl(
-    filepath: FilePath,
-    target: Target = None,
-    converters: Converters | None = None,
-    drop: list[str] | None = None,
-    fraction: float = 1.0,
-    seed: int | None = None,
-    **kwargs: Any,
-) -> Stream:
+def iter_jsonl(filepath: FilePath, target: Target = None, *selection: Any, **kwargs: Any) -> Stream:
     """Iterate over the rows of a JSON lines file, plain or compressed.
 
     Parameters
     ----------
     filepath
         A path, a glob or a directory.
-    target, converters, drop, fraction, seed
-        As for `iter_batches`.
-    kwargs
-        Options of `open_source`.
+    target, selection, kwargs
+        As for `iter_arrow`: `target, converters, drop, fraction, seed` and the options of `open_source`.
 
     Examples
     --------
@@ -204,7 +186,7 @@ def iter_jsonl(
     [({'x': 1.5}, True), ({}, False)]
 
     """
-    return iter_batches(_open(filepath, format="jsonl", **kwargs), target, converters, drop, fraction, seed)
+    return iter_arrow(filepath, target, *selection, format="jsonl", **kwargs)
 
 
 def iter_follow(
@@ -242,17 +224,11 @@ def iter_follow(
     [({'x': 1.0}, 0.0), ({'x': 2.0}, 1.0)]
 
     """
-    from stream_maxloss_connectors.follow import FollowedSource
+    from stream_maxloss_connectors.follow.source import FollowedSource
 
     paths = filepath if isinstance(filepath, list) else [filepath]
     source = FollowedSource(paths, **kwargs)
     return iter_batches(source, target, converters, drop, fraction, seed, idle_exit=idle_exit)
-
-
-def _open(uri: FilePath, **kwargs: Any) -> Source:
-    from stream_maxloss_connectors.open import open_source
-
-    return open_source(uri, **kwargs)
 
 
 def _iterate(
@@ -265,43 +241,35 @@ def _iterate(
 ) -> Stream:
     if not 0 < fraction <= 1:
         raise ValueError(f"fraction must lie in (0, 1], got {fraction!r}")
-    return _pairs(batches, target, converters or {}, drop or [], fraction, random.Random(seed))
-
-
-def _pairs(
-    batches: Iterator[pa.RecordBatch],
-    target: Target,
-    converters: Converters,
-    drop: list[str],
-    fraction: float,
-    rng: random.Random,
-) -> Stream:
+    rng = random.Random(seed)
     targets = target if isinstance(target, list) else [] if target is None else [target]
-    for records in batches:
-        _require_columns(records.schema, targets + drop)
-        for row in _features(records.drop_columns(drop) if drop else records):
+
+    def pairs() -> Stream:
+        for row in _rows(batches, targets, drop or []):
             if fraction < 1 and rng.random() > fraction:
                 continue
-            for name, convert in converters.items():
+            for name, convert in (converters or {}).items():
                 if name in row:
                     row[name] = convert(row[name])
             labels = {name: row.pop(name, None) for name in targets}
             yield row, labels if isinstance(target, list) else labels.get(str(target))
 
-
-def _features(records: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    maps = [field.name for field in records.schema if pa.types.is_map(field.type)]
-    for values in records.to_pylist():
-        row = {name: value for name, value in values.items() if value is not None}
-        for name in maps:
-            row.update((str(key), value) for key, value in row.pop(name, ()) if value is not None)
-        yield row
+    return pairs()
 
 
-def _require_columns(schema: pa.Schema, names: list[str]) -> None:
-    for name in names:
-        if name not in schema.names:
-            raise ValueError(f"target and drop must name columns of the rows, got {name!r}; there are {schema.names!r}")
+def _rows(batches: Iterator[pa.RecordBatch], targets: list[str], drop: list[str]) -> Iterator[dict[str, Any]]:
+    for records in batches:
+        for name in targets + drop:
+            if name not in records.schema.names:
+                raise ValueError(
+                    f"target and drop must name columns of the rows, got {name!r}; there are {records.schema.names!r}"
+                )
+        maps = [field.name for field in records.schema if pa.types.is_map(field.type)]
+        for values in records.drop_columns(drop).to_pylist():
+            row = {name: value for name, value in values.items() if value is not None}
+            for name in maps:
+                row.update((str(key), value) for key, value in row.pop(name, ()) if value is not None)
+            yield row
 
 
 def _from_source(

@@ -1,4 +1,4 @@
-"""Arrow schemas: widened after inference, written into positions, and narrowed to the columns asked for."""
+"""Arrow schemas: widened after inference, written into positions, and narrowed to chosen columns."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "encode_schema",
     "merge",
     "missing_column",
+    "require_columns",
     "select",
     "widen",
 ]
@@ -91,12 +92,24 @@ def encode_schema(schema: pa.Schema) -> str:
 
 
 def decode_schema(text: str) -> pa.Schema:
-    """Return the schema that `encode_schema` wrote."""
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+    """Return the schema that `encode_schema` wrote.
+
+    Raises
+    ------
+    SourceError
+        If the text is not one that it wrote.
+
+    """
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+    except (ValueError, pa.ArrowException, OSError) as error:
+        raise SourceError(
+            f"the saved columns must be an Arrow schema, got {text[:40]!r}; resume from another checkpoint"
+        ) from error
 
 
 def select(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Schema:
-    """Narrow a schema to some columns, in the order they are asked for.
+    """Narrow a schema to some columns, in the order in which they are named.
 
     Raises
     ------
@@ -106,20 +119,24 @@ def select(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Sc
     """
     if columns is None:
         return schema
-    for column in columns:
-        if column not in schema.names:
-            raise missing_column(column, schema.names, name)
+    require_columns(columns, schema.names, name)
     return pa.schema([schema.field(column) for column in columns])
 
 
 def choose(found: pa.Schema, wanted: pa.Schema | None, columns: Sequence[str] | None, name: str) -> pa.Schema:
-    """Return the columns to read of a source called `name`: those of the wanted schema, or else those asked for."""
+    """Return the columns to read of a source called `name`: those of the wanted schema, or else the chosen ones."""
     if wanted is None:
         return select(found, columns, name)
-    for column in wanted.names:
-        if column not in found.names:
-            raise missing_column(column, found.names, name)
+    require_columns(wanted.names, found.names, name)
     return wanted
+
+
+def require_columns(columns: Sequence[str], names: Sequence[str], name: str) -> None:
+    """Raise `SourceError` unless the source called `name` has all of the columns; linear in their number."""
+    known = set(names)
+    for column in columns:
+        if column not in known:
+            raise missing_column(column, names, name)
 
 
 def missing_column(column: str, names: Sequence[str], name: str) -> SourceError:
@@ -141,9 +158,8 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBat
     if batch.schema.equals(schema):
         return batch
     arrays = []
+    require_columns(schema.names, batch.schema.names, name)
     for field in schema:
-        if field.name not in batch.schema.names:
-            raise missing_column(field.name, batch.schema.names, name)
         column = batch.column(field.name)
         try:
             arrays.append(column if column.type.equals(field.type) else column.cast(field.type))

@@ -26,14 +26,8 @@ class AbortError(Exception):
 class Event:
     """Something that happens when a `MemorySource` comes to it, instead of the next row.
 
-    An event happens a number of times and is then spent, also for other sources over the same items: a reader that
+    An event happens so many `times` and is then spent, also for other sources over the same items: a reader that
     is started again after an `Abort` gets past it, as it would in life.
-
-    Parameters
-    ----------
-    times
-        How often it happens.
-
     """
 
     def __init__(self, times: int = 1) -> None:
@@ -52,16 +46,7 @@ class Pause(Event):
 
 
 class Fail(Event):
-    """`next_batch` raises a `SourceError`; the call after it goes on with the next row.
-
-    Parameters
-    ----------
-    message
-        Text of the error.
-    times
-        How often it happens.
-
-    """
+    """`next_batch` raises a `SourceError` with that message; the call after it goes on with the next row."""
 
     def __init__(self, message: str = "the source is not there", times: int = 1) -> None:
         super().__init__(times)

@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stream_maxloss.errors import GapError, MissingExtraError, SourceError
+from stream_maxloss.errors import GapError, SourceError
+from stream_maxloss_connectors import FollowedSource, KafkaSource, open_source
 from stream_maxloss_connectors.base import Source
-from stream_maxloss_connectors.open import make_decoder, open_source, split_suffix
+from stream_maxloss_connectors.formats import split_suffix
 
 
 def numbers(source: Source) -> list[float]:
@@ -69,7 +68,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "json": ("day.json", r"day.json: name must end in one of .csv"),
     "packed Parquet": ("day.parquet.gz", r"day.parquet.gz: parquet must not be compressed as a whole; unpack it"),
     "mixed": ("mixed", r"files must be of one format, got .*a.csv \(csv\) and .*b.jsonl \(jsonl\)"),
-    "scheme": ("s3://bucket/day.csv", r"s3://bucket/day.csv: scheme must be a path, file:// or kafka://, got 's3'"),
+    "scheme": (
+        "s3://bucket/day.csv",
+        r"s3://bucket/day.csv: scheme must be a path, kafka://, file://, got 's3'",
+    ),
     "no format": ("-", r"-: name must end in one of .* or give the format"),
 }
 
@@ -107,7 +109,7 @@ def test_an_unreadable_file_is_refused(as_nobody: None) -> None:
             open_source(path)
 
 
-def test_what_is_no_regular_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anything_but_a_regular_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("day.csv")
@@ -176,35 +178,14 @@ def test_a_position_in_a_file_that_is_not_read_any_more_is_a_gap(tmp_path: Path)
     assert batch.records["n"].to_pylist() == [4.0]
 
 
-def test_a_missing_kafka_client_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> None:
-        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
-
-    monkeypatch.setattr(importlib, "import_module", fail)
-    missing = "confluent_kafka"
-    with pytest.raises(MissingExtraError, match=r"pip install 'stream-maxloss\[kafka\]'"):
-        open_source("kafka://127.0.0.1:9/topic")
-    missing = "something_else"
-    with pytest.raises(ModuleNotFoundError, match="something_else"):
-        open_source("kafka://127.0.0.1:9/topic")
-
-
-def test_kafka_and_followed_files_are_handed_on_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-
-    def record(*args: Any, **options: Any) -> None:
-        calls.append((*args, {name: value for name, value in options.items() if name != "bad_records"}))
-
-    modules = SimpleNamespace(KafkaSource=SimpleNamespace(from_uri=record), FollowedSource=record)
-    monkeypatch.setattr(importlib, "import_module", lambda name: modules)
-    open_source("kafka://host:9092/topic?format=csv", group="g")
-    open_source("kafka://host:9092/topic", format="json", columns=["n"])
-    open_source("missing.csv", follow=True, delimiter=";")
-    assert calls == [
-        ("kafka://host:9092/topic?format=csv", {"group": "g"}),
-        ("kafka://host:9092/topic", {"format": "json", "columns": ["n"]}),
-        ("missing.csv", {"format": "auto", "schema": None, "columns": None, "delimiter": ";"}),
-    ]
+def test_options_reach_the_source_that_an_address_names() -> None:
+    kafka = open_source("kafka://host:9092/topic?format=csv&column_names=n", group="g", follow=True)
+    assert isinstance(kafka, KafkaSource)
+    assert (kafka.topic, kafka.group, kafka.waits) == ("topic", "g", True)
+    followed = open_source("missing.csv", follow=True, delimiter=";", columns=["n"])
+    assert isinstance(followed, FollowedSource)
+    assert (followed.paths, followed.options, followed.columns) == (["missing.csv"], {"delimiter": ";"}, ["n"])
+    assert open_source("-", format="csv").waits
 
 
 def test_parquet_is_not_read_from_a_pipe() -> None:
@@ -224,7 +205,7 @@ SUFFIXES = {
 
 
 @pytest.mark.parametrize(("path", "expected"), SUFFIXES.items())
-def test_the_ending_tells_format_and_compression(path: str, expected: tuple[str | None, str | None]) -> None:
+def test_format_and_compression_follow_from_the_ending(path: str, expected: tuple[str | None, str | None]) -> None:
     assert split_suffix(path) == expected
 
 
@@ -236,9 +217,3 @@ def test_a_given_format_wins_over_the_ending(tmp_path: Path) -> None:
     assert numbers(open_source(tmp_path / "day.csv", format="parquet")) == [2.0]
     with pytest.raises(SourceError, match="file must be text, got Parquet; read it as that"):
         numbers(open_source(tmp_path / "day.csv"))
-
-
-def test_a_decoder_is_made_by_name() -> None:
-    assert getattr(make_decoder("tsv"), "delimiter", None) == "\t"
-    with pytest.raises(ValueError, match="kind must be one of csv, tsv, jsonl, svmlight, got 'xml'"):
-        make_decoder("xml")

@@ -14,6 +14,7 @@ from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch
 from stream_maxloss_connectors.kafka.headers import add_headers
 from stream_maxloss_connectors.kafka.lane import Lane, cut_rows
+from stream_maxloss_connectors.kafka.places import make_places
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 
 __all__ = ["BatchMaker", "Taken"]
@@ -102,7 +103,7 @@ class BatchMaker:
                 raise SourceError(f"{lanes[0].topic}: {error}") from error
 
     def _take(self, lane: Lane, max_rows: int) -> Taken | None:
-        """Make a batch of the lane's front; if no row comes of that, move behind it and return None."""
+        """Make a batch of the lane's front; if that holds only malformed records, move behind it and return None."""
         payloads = _until_tombstone(lane.values[:max_rows])
         if not payloads:
             lane.move(1)
@@ -118,7 +119,10 @@ class BatchMaker:
         if records is None or records.num_rows == 0:
             lane.move(cut.messages, cut.row)
             return None
-        batch = Batch(records, str(lane.partition), partial(_address, lane, offsets, cut.message_of))
+        address = partial(_address, lane, offsets, cut.message_of)
+        keys = lane.keys[: decoded.messages]
+        places = partial(make_places, lane.partition, offsets, keys, cut.message_of, records.num_rows) if keys else None
+        batch = Batch(records, str(lane.partition), address, places)
         return Taken(batch, lane, cut.messages, cut.row)
 
     def _decode(self, payloads: list[bytes], max_rows: int) -> Decoded:
@@ -138,7 +142,8 @@ class BatchMaker:
 def _select(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     if columns is None:
         return schema
-    if missing := [name for name in columns if name not in schema.names]:
+    known = set(schema.names)
+    if missing := [name for name in columns if name not in known]:
         raise ValueError(f"columns must be among {schema.names}, got {missing}")
     return pa.schema([schema.field(name) for name in columns])
 

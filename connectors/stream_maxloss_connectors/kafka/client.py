@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from stream_maxloss.errors import MissingExtraError, SourceError
+from stream_maxloss_connectors.kafka.outage import Outage
 from stream_maxloss_connectors.kafka.settings import mask_settings, mask_text
 
 __all__ = ["ClientErrors", "client_logger", "load_client", "make_client", "topic_metadata"]
@@ -52,12 +53,18 @@ class ClientErrors:
     settings
         The client's settings, whose secrets are kept out of the messages.
 
+    Attributes
+    ----------
+    outage
+        Told when no broker answers, if there is one.
+
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
         self.last = ""
         self.fatal = ""
+        self.outage: Outage | None = None
 
     def __call__(self, error: Any) -> None:
         """Take one error, as librdkafka's `error_cb` does."""
@@ -65,6 +72,8 @@ class ClientErrors:
         # "All brokers are down" follows the line that says why, and says less.
         if error.name() != "_ALL_BROKERS_DOWN" or not self.last:
             self.last = text
+        if error.name() == "_ALL_BROKERS_DOWN" and self.outage is not None:
+            self.outage.begin(self.last)
         if error.fatal() or error.name() == "_AUTHENTICATION":
             self.fatal = text
 

@@ -9,6 +9,7 @@ from typing import Any
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, load_client, make_client
 from stream_maxloss_connectors.kafka.lane import Lane
+from stream_maxloss_connectors.kafka.outage import Outage
 from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, Watermarks, read_facts, read_watermarks
 from stream_maxloss_connectors.kafka.topic_watch import TopicWatch
 
@@ -64,20 +65,24 @@ class Fetcher:
         The topic.
     timeout
         Seconds to wait for answers about the topic.
-    with_headers
-        Keep the headers of messages.
+    with_headers, with_keys
+        Keep the headers and the keys of messages.
 
     """
 
-    def __init__(self, settings: Mapping[str, Any], topic: str, timeout: float, with_headers: bool) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], topic: str, timeout: float, with_headers: bool, with_keys: bool = False
+    ) -> None:
         self._kafka = load_client("reading from Kafka")
         self.topic = topic
         self.timeout = timeout
         self.with_headers = with_headers
+        self.with_keys = with_keys
         self.servers = str(settings["bootstrap.servers"])
         self.errors = ClientErrors(settings)
+        self.outage = self.errors.outage = Outage(topic)
         self.consumer = make_client(self._kafka.Consumer, {**settings, "on_commit": _log_commit}, self.errors)
-        self.watch = TopicWatch(settings, topic)
+        self.watch = TopicWatch(settings, topic, self.outage)
         self._high: dict[int, int] = {}
         self._torn = False
         self._assigned: set[int] = set()
@@ -91,6 +96,14 @@ class Fetcher:
         marks = read_watermarks(self.consumer, self.topic, partitions, self.timeout)
         self._high.update((partition, mark.high) for partition, mark in marks.items())
         return marks
+
+    def read_partitions(self) -> set[int]:
+        """Ask which partitions there are, so that the consumer knows new ones; none if nobody answers in time."""
+        try:
+            metadata = self.consumer.list_topics(self.topic, timeout=self.timeout)
+        except self._kafka.KafkaException:
+            return set()
+        return set(metadata.topics[self.topic].partitions)
 
     def assign(self, lanes: Iterable[Lane]) -> None:
         """Fetch every lane from where it stands; those at their end are left out."""
@@ -106,7 +119,7 @@ class Fetcher:
         lanes
             The lanes by partition.
         max_rows
-            How many messages of a lane will be asked for.
+            How many messages will be taken from a lane.
         deadline
             When to stop waiting, by `time.monotonic()`.
         patiently
@@ -119,6 +132,7 @@ class Fetcher:
 
         """
         self.watch.check()
+        self.outage.tell()
         if self._torn:
             for lane in lanes.values():
                 lane.forget()
@@ -132,7 +146,8 @@ class Fetcher:
                 if time.monotonic() >= deadline or (pending and not (patiently and _incomplete(lanes, pending))):
                     break
                 messages = self._wait(deadline)
-            self._sort(messages, lanes)
+            if messages:
+                self._sort(messages, lanes)
             # Before the next ones come; see _CHUNK.
             del messages
             self._leave_finished(lanes)
@@ -175,6 +190,7 @@ class Fetcher:
         """Hand messages to their lanes; run by run, for this is done for every message there is."""
         error_of = self._kafka.Message.error
         if not any(map(error_of, messages)):
+            self.outage.end()
             self._hand_over(messages, lanes)
             return
         begin = 0
@@ -203,7 +219,8 @@ class Fetcher:
             if partition not in lanes:
                 raise SourceError(f"{self.topic}[{partition}]@{offsets[0]}: a record came that nobody asked for")
             headers = list(map(kind.headers, run)) if self.with_headers else ()
-            lanes[partition].extend(offsets, list(map(kind.value, run)), headers)
+            keys = list(map(kind.key, run)) if self.with_keys else ()
+            lanes[partition].extend(offsets, list(map(kind.value, run)), headers, keys)
 
     def _handle(self, error: Any, message: Any, lanes: Mapping[int, Lane]) -> None:
         code = error.code()
@@ -238,7 +255,7 @@ def offsets_of(messages: Sequence[Any]) -> Sequence[int]:
     """Return the offsets of messages that came from one partition.
 
     The client hands them out in the partition's order, so where the last is as far from the first as there are
-    messages, each is the next, and the others need not be asked.
+    messages, each is the next, and the others need not be looked at.
     """
     first, last = messages[0].offset(), messages[-1].offset()
     if last - first == len(messages) - 1:
@@ -251,7 +268,7 @@ def _pending(lanes: Mapping[int, Lane]) -> int:
 
 
 def _settled(lanes: Mapping[int, Lane]) -> bool:
-    """Tell whether the caller has something to do first: all is read, or the broker refused an offset."""
+    """Return whether the caller has something to do first: all is read, or the broker refused an offset."""
     return all(lane.done for lane in lanes.values()) or any(lane.refused for lane in lanes.values())
 
 

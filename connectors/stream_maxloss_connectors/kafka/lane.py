@@ -56,13 +56,20 @@ class Lane:
         self.offsets: list[int] = []
         self.values: list[bytes | None] = []
         self.headers: list[Any] = []
+        self.keys: list[bytes | None] = []
 
     @property
     def done(self) -> bool:
         """True once a bounded lane has nothing left."""
         return not self.offsets and self.offset >= self.end
 
-    def extend(self, offsets: Sequence[int], values: Sequence[bytes | None], headers: Sequence[Any] = ()) -> None:
+    def extend(
+        self,
+        offsets: Sequence[int],
+        values: Sequence[bytes | None],
+        headers: Sequence[Any] = (),
+        keys: Sequence[bytes | None] = (),
+    ) -> None:
         """Take fetched messages.
 
         Raises
@@ -79,10 +86,11 @@ class Lane:
         beyond = offsets[-1] >= self.end
         if beyond:
             wanted = bisect_left(offsets, self.end)
-            offsets, values, headers = offsets[:wanted], values[:wanted], headers[:wanted]
+            offsets, values, headers, keys = offsets[:wanted], values[:wanted], headers[:wanted], keys[:wanted]
         self.offsets += offsets
         self.values += values
         self.headers += headers
+        self.keys += keys
         self.fetched = offsets[-1] + 1 if offsets else self.fetched
         self.at_end = False
         if beyond:
@@ -100,7 +108,7 @@ class Lane:
     def move(self, messages: int, row: int = 0) -> None:
         """Pass some messages of the front, and some rows of the next."""
         offset = self.offsets[messages] if messages < len(self.offsets) else self.fetched
-        del self.offsets[:messages], self.values[:messages], self.headers[:messages]
+        del self.offsets[:messages], self.values[:messages], self.headers[:messages], self.keys[:messages]
         self.offset, self.row = offset, row
 
     def forget(self) -> None:
@@ -108,6 +116,7 @@ class Lane:
         self.offsets.clear()
         self.values.clear()
         self.headers.clear()
+        self.keys.clear()
         self.fetched = self.offset
         self.refused = self.at_end = False
 
@@ -138,7 +147,7 @@ class Cut:
     row
         Next row inside the message after those.
     message_of
-        Gives the index of the message that a row came from.
+        Returns the index of the message that a row came from.
 
     """
 
@@ -149,7 +158,7 @@ class Cut:
 
 
 def increases(offsets: Sequence[int]) -> bool:
-    """Tell whether each offset is higher than the one before.
+    """Return whether each offset is higher than the one before.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ import pyarrow as pa
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
-from stream_maxloss_connectors.base import Batch, Position, Source
+from stream_maxloss_connectors.base import Batch, Position, Source, SourceTraits
 from stream_maxloss_connectors.kafka.batch_maker import BatchMaker
 from stream_maxloss_connectors.kafka.fetcher import Fetcher
 from stream_maxloss_connectors.kafka.lane import Lane
+from stream_maxloss_connectors.kafka.outage import TopicWarning
 from stream_maxloss_connectors.kafka.settings import consumer_settings, merge_settings
 from stream_maxloss_connectors.kafka.start import Start, parse_start, start_offsets
-from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, check_identity, check_offset
+from stream_maxloss_connectors.kafka.topic_facts import TopicFacts, check_identity, check_offset, check_position
 from stream_maxloss_connectors.kafka.uri import parse_partitions, parse_uri
 from stream_maxloss_connectors.payloads.formats import make_decoder
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
@@ -51,11 +53,13 @@ class KafkaSource(Source):
     brokers: a resumed reader reads every row once, but a model that depends on the order across partitions may differ.
     Read one partition where that matters.
 
-    A topic that is deleted or recreated while it is read is noticed within some ten seconds; what was read meanwhile of
-    another topic of the same name may then have been returned.
+    A topic that is deleted or recreated while it is read ends the reading within about a second; what was read
+    meanwhile of another topic of the same name may then have been returned. Partitions that are added while all are
+    read are read from their first record on, and a `TopicWarning` says so. While no broker answers a `TopicWarning`
+    says since when; the reader waits, and goes on where it was.
 
-    Records without a value (tombstones) make no row. Without a schema the columns are those of the first messages that
-    arrive, up to a thousand; fields that only turn up later are ignored.
+    Records without a value (tombstones) are passed over. Without a schema the columns are those of the first messages
+    that arrive, up to a thousand; fields that only turn up later are ignored.
 
     Parameters
     ----------
@@ -107,6 +111,14 @@ class KafkaSource(Source):
 
     """
 
+    traits = SourceTraits(
+        follows=True,
+        partitioned=True,
+        options=frozenset(_URI_OPTIONS)
+        | {"bad_records", "columns", "connect_timeout", "registry_schemas", "schema", "settings", "settings_file"},
+        gap_policies=("fail", "earliest", "latest"),
+    )
+
     def __init__(
         self,
         servers: str,
@@ -129,7 +141,7 @@ class KafkaSource(Source):
         settings_file: str | os.PathLike[str] | None = None,
         connect_timeout: float = 10.0,
     ) -> None:
-        if on_gap not in ("fail", "earliest", "latest"):
+        if on_gap not in self.traits.gap_policies:
             raise ValueError(f"on_gap must be 'fail', 'earliest' or 'latest', got {on_gap!r}")
         merged = merge_settings(settings_file, settings)
         registry = {name: merged.pop(name) for name in list(merged) if name.startswith("schema.registry.")}
@@ -207,7 +219,9 @@ class KafkaSource(Source):
         self._batches.reset()
         self._gaps = []
         self._lanes = {}
-        self._fetcher = Fetcher(self._settings, self.topic, self.connect_timeout, bool(self._batches.headers))
+        self._fetcher = Fetcher(
+            self._settings, self.topic, self.connect_timeout, bool(self._batches.headers), self.with_keys
+        )
         try:
             self._place(self._fetcher, position)
         except BaseException:
@@ -227,6 +241,7 @@ class KafkaSource(Source):
         deadline = time.monotonic() + timeout
         while not self.exhausted:
             self._fetcher.fill(self._lanes, max_rows, deadline, patiently=self._batches.schema is None)
+            self._add_new_partitions(self._fetcher)
             for lane in self._lanes.values():
                 # What was fetched before the refusal is read first: the broker may not have it any more.
                 if lane.refused and not lane.offsets:
@@ -304,7 +319,21 @@ class KafkaSource(Source):
             self._lanes[number] = Lane(self.topic, number, offset, row, end)
         fetcher.assign(self._lanes.values())
 
+    def _add_new_partitions(self, fetcher: Fetcher) -> None:
+        """Read partitions that the topic has gained, unless certain ones, or an end, were chosen."""
+        if self._wanted is not None or self.until_eof or fetcher.watch.partitions is None:
+            return
+        new = sorted(set(fetcher.watch.partitions) - set(self._lanes))
+        if not new or not set(new) <= fetcher.read_partitions():
+            return
+        self._lanes.update((number, Lane(self.topic, number, 0)) for number in new)
+        # Others keep what was fetched of them.
+        fetcher.assign(self._lanes.values())
+        listed = ", ".join(map(str, new))
+        warnings.warn(f"{self.topic}: partition {listed} is new and read from its start", TopicWarning, stacklevel=3)
+
     def _restore(self, position: Position) -> dict[int, dict[str, int]]:
+        check_position(self.topic, position)
         about = position.get("_topic", {})
         check_identity(self.topic, self._facts, about)
         if about.get("schema"):

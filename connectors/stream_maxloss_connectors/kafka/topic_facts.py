@@ -9,8 +9,17 @@ from typing import Any
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.kafka.client import ClientErrors, client_logger, topic_metadata
 from stream_maxloss_connectors.kafka.topic_watch import TopicWatch
+from stream_maxloss_connectors.positions import check_entry, is_count, is_entries, is_text, or_none
 
-__all__ = ["TopicFacts", "Watermarks", "check_identity", "check_offset", "read_facts", "read_watermarks"]
+__all__ = [
+    "TopicFacts",
+    "Watermarks",
+    "check_identity",
+    "check_offset",
+    "check_position",
+    "read_facts",
+    "read_watermarks",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,18 @@ def read_watermarks(consumer: Any, topic: str, partitions: Sequence[int], timeou
             raise SourceError(f"{topic}[{partition}]: its offsets could not be read ({reason})") from error
         found[partition] = Watermarks(low, high)
     return found
+
+
+def check_position(topic: str, position: Mapping[str, Any]) -> None:
+    """Raise `SourceError` unless a saved position can be one of a topic."""
+    for name, place in position.items():
+        if name == "_topic":
+            check_entry(topic, place)
+            optional = {"name": or_none(is_text), "schema": or_none(is_text), "gaps": is_entries}
+            check_entry(topic, place, **{field: check for field, check in optional.items() if field in place})
+        else:
+            check_entry(topic, {"partition": name.isdecimal() and int(name)}, partition=is_count)
+            check_entry(f"{topic}[{name}]", place, offset=is_count, **({"row": is_count} if "row" in place else {}))
 
 
 def check_identity(topic: str, facts: TopicFacts, saved: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Notice a topic that is deleted, or replaced by another of its name, while it is read."""
+"""Notice a topic that is deleted, replaced by another of its name, or gains partitions while it is read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.kafka.client import ClientErrors, make_client
+from stream_maxloss_connectors.kafka.outage import Outage
 
 __all__ = ["TopicWatch"]
 
@@ -20,7 +21,7 @@ _TIMEOUT = 5.0
 
 
 class TopicWatch:
-    """Asks for a topic's id now and then, without waiting for the answer.
+    """Asks for a topic's id and partitions again and again, without waiting for the answer.
 
     A consumer with assigned partitions is not told when its topic is deleted: nothing comes any more. If a topic of the
     same name is created, it goes on there at the old offset, and the records before that are lost without a word.
@@ -31,18 +32,29 @@ class TopicWatch:
         Settings of the consumer.
     topic
         The topic.
+    outage
+        Told that a broker answers.
     interval
         Seconds between questions.
 
+    Attributes
+    ----------
+    partitions
+        Numbers of the partitions as last answered; None before.
+
     """
 
-    def __init__(self, settings: Mapping[str, Any], topic: str, interval: float = 10.0) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], topic: str, outage: Outage | None = None, interval: float = 0.5
+    ) -> None:
         from confluent_kafka.admin import AdminClient
 
         known = {name: value for name, value in settings.items() if not name.startswith(_CONSUMER_ONLY)}
         self.topic = topic
         self.interval = interval
         self.topic_id: str | None = None
+        self.partitions: list[int] | None = None
+        self._outage = outage
         self._admin = make_client(AdminClient, known, ClientErrors(settings))
         self._question: Future[Any] | None = None
         self._asked = time.monotonic()
@@ -91,6 +103,9 @@ class TopicWatch:
 
         error = answer.exception()
         if error is None:
+            if self._outage is not None:
+                self._outage.end()
+            self.partitions = sorted(part.id for part in answer.result().partitions)
             found = str(answer.result().topic_id)
             if found != self.topic_id:
                 raise GapError(

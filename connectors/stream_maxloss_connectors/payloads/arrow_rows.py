@@ -75,9 +75,9 @@ class ArrowDecoder(Decoder):
         return [self._align(batch) for batch in batches]
 
     def _align(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        arrays = []
+        arrays, known = [], set(batch.schema.names)
         for column in self.schema or ():
-            if column.name not in batch.schema.names:
+            if column.name not in known:
                 arrays.append(pa.nulls(batch.num_rows, column.type))
                 continue
             array = batch.column(column.name)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from stream_maxloss.errors import MissingExtraError
+from stream_maxloss_connectors.payloads.avro_schemas import check_avro_schema
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 from stream_maxloss_connectors.payloads.columns import build_records
 from stream_maxloss_connectors.payloads.registry import SchemaRegistry
@@ -141,10 +142,13 @@ class AvroDecoder(Decoder):
     def _parse(self, schema: Any) -> Any:
         try:
             parsed = self._fastavro.parse_schema(json.loads(schema) if isinstance(schema, str) else schema)
-        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError, ValueError) as error:
+        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"an Avro schema must be valid, got {error}") from error
+        except RecursionError as error:
+            raise ValueError("an Avro schema must be valid, got one that is nested too deeply") from error
         if not isinstance(parsed, dict) or parsed.get("type") != "record":
             raise ValueError(f"an Avro schema must be a record, got {parsed!r:.80}")
+        check_avro_schema(parsed)
         return parsed
 
 

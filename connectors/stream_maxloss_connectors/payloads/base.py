@@ -22,7 +22,7 @@ class Decoded:
     messages
         How many of the given messages were looked at, from the front.
     bad
-        Index of a bad message -> what is wrong with it. A bad message has no row.
+        Index of a bad message -> what is wrong with it. A bad message yields no row.
     counts
         Rows of each message that was looked at; None where every good message is one row.
 

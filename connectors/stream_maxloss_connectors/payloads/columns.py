@@ -16,7 +16,7 @@ _NONE = type(None)
 
 
 def infer_schema(rows: Iterable[Mapping[str, Any]]) -> pa.Schema | None:
-    """Give each field the type of its first value: number (float64), boolean or text.
+    """Infer the type of each field from its first value: number (float64), boolean or text.
 
     A field that is null throughout is taken for a number. Lists and objects are no features: they are left out, with a
     warning. None if no field is left.

@@ -9,20 +9,21 @@ from typing import Any
 
 import pyarrow as pa
 
+from stream_maxloss_connectors.formats import CSV_NULLS
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 from stream_maxloss_connectors.payloads.columns import build_records
 
 __all__ = ["CsvDecoder"]
 
-_NULLS = frozenset(("", "NULL", "null", "NaN", "nan", "N/A", "NA"))
+_NULLS = frozenset(CSV_NULLS)
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
 class CsvDecoder(Decoder):
     """Reads messages that are one CSV record each, without a header.
 
-    A column is boolean or numeric (float64) if its first value is, else text. Empty cells of numbers and booleans are
-    null. Line breaks are allowed at the end and between quotes.
+    A column is boolean or numeric (float64) if its first value is, else text. A cell of numbers or booleans that
+    is empty or one of `CSV_NULLS` is null. Line breaks are allowed at the end and between quotes.
 
     Parameters
     ----------
@@ -70,9 +71,8 @@ class CsvDecoder(Decoder):
         if self.schema is None:
             return Decoded(None, len(payloads), bad)
         kept = [i for i in range(len(payloads)) if i not in bad]
-        cells = {
-            name: (self.column_names.index(name), _reader(self.schema.field(name).type)) for name in self.schema.names
-        }
+        places = {name: place for place, name in enumerate(self.column_names)}
+        cells = {field.name: (places[field.name], _reader(field.type)) for field in self.schema}
         rows = [{name: read(line[place]) for name, (place, read) in cells.items()} for line in lines]
         records, misfits = build_records(rows, self.schema)
         bad.update((kept[row], reason) for row, reason in misfits.items())

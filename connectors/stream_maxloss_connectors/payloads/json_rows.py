@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 from stream_maxloss_connectors.payloads.columns import build_records, infer_schema
 from stream_maxloss_connectors.payloads.json_typed import TypedObjects
+from stream_maxloss_connectors.text.nesting import is_deep, nesting_reason
 
 __all__ = ["JsonDecoder"]
 
@@ -88,7 +90,9 @@ class JsonDecoder(Decoder):
 
 def _parse(payloads: Sequence[bytes]) -> tuple[list[Any], dict[int, str]]:
     """Return one value per message, and what is wrong with those that are no proper object."""
-    bad: dict[int, str] = {}
+    bad: dict[int, str] = {i: nesting_reason() for i, payload in enumerate(payloads) if is_deep(payload)}
+    if bad:
+        payloads = [b"{}" if i in bad else payload for i, payload in enumerate(payloads)]
     try:
         rows = list(map(orjson.loads, payloads))
     except orjson.JSONDecodeError:
@@ -130,8 +134,7 @@ def _name_repeated_key(payload: bytes, index: int, bad: dict[int, str]) -> None:
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated = next(name for name in names if names.count(name) > 1)
+            repeated = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
             bad.setdefault(index, f"a key must come once in an object, got {repeated!r} again")
         return found
 

@@ -60,7 +60,8 @@ class TypedObjects:
         self._values: Any = msgspec.structs.astuple
         self._each: Any = starmap
         if list(keys) != schema.names:
-            self._values = attrgetter(*(f"field_{list(keys).index(name)}" for name in schema.names))
+            places = {name: place for place, name in enumerate(keys)}
+            self._values = attrgetter(*(f"field_{places[name]}" for name in schema.names))
             self._each = map if len(schema) == 1 else starmap
 
     @classmethod

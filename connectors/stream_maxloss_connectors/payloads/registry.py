@@ -68,7 +68,7 @@ class SchemaRegistry:
             if error.code == 404:
                 return None
             raise SourceError(f"{self.url}: schema {number} was not given, got HTTP status {error.code}") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise SourceError(f"{self.url}: the schema registry does not answer ({error})") from error
         if not isinstance(answer, dict) or "schema" not in answer or answer.get("schemaType", "AVRO") != "AVRO":
             raise SourceError(f"{self.url}: schema {number} must be an Avro schema, got {answer!r:.100}")
@@ -76,4 +76,7 @@ class SchemaRegistry:
 
 
 def _parsed(schema: Any) -> Any:
-    return json.loads(schema) if isinstance(schema, str) else schema
+    try:
+        return json.loads(schema) if isinstance(schema, str) else schema
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"a schema of the registry must be JSON, got {error}; correct it there") from error

@@ -45,7 +45,7 @@ def test_lane_does_not_move_before_its_batch_is_handed_on():
     assert (lane.offset, len(lane.values)) == (0, 2)
 
 
-def test_addresses_skip_what_made_no_row():
+def test_addresses_skip_records_that_were_not_rows():
     lane = lane_of(0, None, b'{"i":1}', b"bad", None, b'{"i":2}', b"bad", first=10)
     batches = maker("skip")
     assert taken(batches, [lane], 10) == [("0", ["t[0]@11"]), ("0", ["t[0]@14"])]

@@ -48,7 +48,7 @@ def test_messages_go_to_the_lanes_of_their_partitions_in_order(fetcher: Fetcher)
 
 
 @pytest.mark.parametrize("partitions", [(0,), (0, 1)], ids=["one lane", "two lanes"])
-def test_a_record_that_nobody_asked_for_is_refused(fetcher: Fetcher, partitions: tuple[int, ...]) -> None:
+def test_an_unexpected_record_is_refused(fetcher: Fetcher, partitions: tuple[int, ...]) -> None:
     with pytest.raises(SourceError, match=r"t\[7\]@4: a record came that nobody asked for"):
         fetcher._sort([record(7, 4)], lanes_of(*partitions))
 

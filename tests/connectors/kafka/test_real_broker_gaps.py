@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 
 import pytest
 
 from kafka_rows import read_rows, source_of, wait_for
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.kafka import KafkaSink
+from stream_maxloss_connectors.kafka.outage import TopicWarning
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("kafka")]
 
@@ -91,7 +94,6 @@ def test_topic_that_goes_away_while_it_is_read_is_noticed(kafka_broker, again):
         if again:
             wait_for(lambda: recreated(kafka_broker, topic))
             kafka_broker.produce(topic, [b'{"i":0}'] * 8)
-        source._fetcher.watch.interval = 0.5
         kind, message = (GapError, "was recreated while") if again else (SourceError, "was deleted while")
         with pytest.raises(kind, match=message):
             read_until_it_fails(source)
@@ -153,3 +155,73 @@ def test_records_deleted_ahead_of_a_running_reader_can_be_passed_over(kafka_brok
     first = gap[0]["from"]
     assert gap == [{"partition": 0, "from": first, "to": 19_000}]
     assert numbers == [*range(first), *range(19_000, 20_000)]
+
+
+def test_partitions_that_are_added_while_reading_are_read_from_their_start(kafka_broker):
+    from confluent_kafka.admin import NewPartitions
+
+    topic = kafka_broker.create_topic(1)
+    kafka_broker.produce(topic, [b'{"i":%d}' % i for i in range(5)])
+    rows: dict[str, list[int]] = {}
+    with source_of(kafka_broker, topic, until_eof=False) as source, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        source.open()
+        take(source, rows, 5)
+        kafka_broker.admin.create_partitions([NewPartitions(topic, 3)])[topic].result(timeout=30)
+        wait_for(lambda: len(kafka_broker.admin.list_topics(topic, timeout=10).topics[topic].partitions) == 3)
+        for partition in (0, 1, 2):
+            kafka_broker.produce(topic, [b'{"i":%d}' % i for i in range(100, 110)], partition)
+        take(source, rows, 35)
+        position = source.position()
+    later = list(range(100, 110))
+    assert rows == {"0": [*range(5), *later], "1": later, "2": later}
+    assert [(one.category, str(one.message)) for one in said] == [
+        (TopicWarning, f"{topic}: partition 1, 2 is new and read from its start")
+    ]
+    assert read_rows(source_of(kafka_broker, topic), position) == {}
+
+
+def take(source, rows, total):
+    deadline = time.monotonic() + 60
+    while sum(map(len, rows.values())) < total:
+        assert time.monotonic() < deadline, rows
+        if (batch := source.next_batch(100, 0.5)) is not None:
+            rows.setdefault(batch.partition, []).extend(int(i) for i in batch.records["i"].to_pylist())
+
+
+def test_an_outage_is_reported_with_its_length_and_loses_nothing(kafka_broker):
+    if kafka_broker.local is None:
+        pytest.skip("the broker is not ours to stop")
+    topic = kafka_broker.create_topic(1)
+    kafka_broker.produce(topic, [b'{"i":%d}' % i for i in range(5)])
+    rows: dict[str, list[int]] = {}
+    with source_of(kafka_broker, topic, until_eof=False) as source, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        source.open()
+        take(source, rows, 5)
+        kafka_broker.local.stop()
+        wait_for(lambda: source.next_batch(10, 0.2) is None and any("waiting" in str(w.message) for w in said))
+        kafka_broker.local.start()
+        kafka_broker.produce(topic, [b'{"i":%d}' % i for i in range(5, 10)])
+        take(source, rows, 10)
+        wait_for(lambda: source.next_batch(10, 0.2) is None and any("again, after" in str(w.message) for w in said))
+    assert rows == {"0": list(range(10))}
+    assert re.search(rf"^{topic}: no broker has answered for \d+ s \(.+\); waiting for one", str(said[0].message))
+
+
+DAMAGED = {
+    "no offset": {"0": {"row": 1}},
+    "a negative offset": {"0": {"offset": -1}},
+    "a huge offset": {"0": {"offset": 10**400}},
+    "a partition that is no number": {"x": {"offset": 0}},
+    "a list": {"0": [1]},
+    "a topic that is no mapping": {"0": {"offset": 0}, "_topic": 5},
+    "gaps that are no list": {"0": {"offset": 0}, "_topic": {"gaps": 7}},
+}
+
+
+@pytest.mark.parametrize("position", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_position_is_one_line(kafka_broker, position):
+    topic = kafka_broker.create_topic(1)
+    with pytest.raises(SourceError, match=r"the saved position must .*; resume from another checkpoint$"):
+        source_of(kafka_broker, topic).open(position)

@@ -12,8 +12,7 @@ import sys
 import pytest
 
 from stream_maxloss.errors import SourceError
-from stream_maxloss_connectors.open import open_source
-from stream_maxloss_connectors.open_sink import open_sink
+from stream_maxloss_connectors.open import open_sink, open_source
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("kafka")]
 

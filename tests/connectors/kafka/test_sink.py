@@ -74,7 +74,7 @@ def test_refused_rows_are_an_error(mock_kafka):
         sink.flush()
 
 
-def test_rows_that_nobody_confirms_are_an_error(mock_kafka):
+def test_unconfirmed_rows_are_an_error(mock_kafka):
     mock_kafka.create_topic("t")
     sink = KafkaSink(mock_kafka.bootstrap, "t", flush_timeout=0.5)
     sink.open()

@@ -195,7 +195,7 @@ def test_commit_without_a_group_does_nothing(mock_kafka):
         source.commit(source.position())
 
 
-def test_source_must_be_opened_and_asked_for_rows(mock_kafka):
+def test_source_must_be_opened_and_limited_to_at_least_a_row(mock_kafka):
     with pytest.raises(SourceError, match="must be opened before it is read"):
         source_of(mock_kafka).next_batch(1, 0.0)
     mock_kafka.create_topic("t")

@@ -125,7 +125,7 @@ def test_fetch_error_that_passes_is_got_over(mock_kafka):
     assert values(read_rows(source_of(mock_kafka))["0"]) == [0, 1, 2]
 
 
-def test_offset_that_the_broker_refuses_although_it_holds_it_is_asked_for_again(mock_kafka):
+def test_offset_that_the_broker_refuses_although_it_holds_it_is_fetched_again(mock_kafka):
     mock_kafka.create_topic("t")
     mock_kafka.produce("t", numbers(0, 3))
     mock_kafka.fail_next(FETCH, OFFSET_OUT_OF_RANGE)

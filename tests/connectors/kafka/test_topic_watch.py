@@ -30,7 +30,7 @@ def test_deleted_topic_is_an_error():
         answered(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))).check()
 
 
-def test_topic_without_a_known_id_is_not_asked_for():
+def test_topic_without_a_known_id_is_not_looked_up():
     watch = TopicWatch({"bootstrap.servers": "127.0.0.1:1"}, "orders", interval=0.0)
     watch.check()
     assert watch._question is None

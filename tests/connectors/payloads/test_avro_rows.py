@@ -106,7 +106,7 @@ def test_wire_format_reads_each_message_by_its_own_schema():
     assert "must begin with a zero byte" in decoded.bad[4]
 
 
-def test_registry_is_asked_once_for_each_number():
+def test_registry_is_queried_once_for_each_schema_id():
     with registry_server({7: ORDER}) as (url, requests):
         decoder = AvroDecoder(registry=SchemaRegistry(url=url, user_info="user:pass"))
         decoded = decoder.decode([encode(ROW, number=7)] * 3 + [encode(ROW, number=5)] * 3, 10)

@@ -14,7 +14,7 @@ def test_nothing_to_infer_from_gives_no_schema():
     assert infer_schema([{}, {"list": [1]}]) is None
 
 
-def test_first_reason_of_a_row_is_told():
+def test_first_reason_of_a_row_is_reported():
     schema = pa.schema([("a", pa.float64()), ("b", pa.string())])
     records, bad = build_records([{"a": "x", "b": 1}, {"a": 1, "b": "y"}, {"a": 2, "b": 3}], schema)
     assert records.to_pylist() == [{"a": 1.0, "b": "y"}]

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from stream_maxloss_connectors.formats import CSV_NULLS
 from stream_maxloss_connectors.payloads.csv_rows import CsvDecoder
+from stream_maxloss_connectors.text.csv_lines import CsvDecoder as FileCsvDecoder
 
 NAMES = ["price", "shop", "open"]
 
@@ -61,3 +63,12 @@ def test_names_are_needed():
         CsvDecoder()
     with pytest.raises(ValueError, match=r"schema must name columns among \['price', 'shop', 'open'\], got \['z'\]"):
         CsvDecoder(NAMES, pa.schema([("z", pa.string())]))
+
+
+def test_messages_and_files_agree_on_what_is_missing():
+    lines = [b"1.5,x", *(cell.encode() + b",x" for cell in CSV_NULLS)]
+    messages = CsvDecoder(["amount", "kind"]).decode(lines, 100).records
+    files = FileCsvDecoder(header=["amount", "kind"])
+    text = b"".join(line + b"\n" for line in lines)
+    assert messages["amount"].null_count == len(CSV_NULLS)
+    assert files.parse(text, messages.schema).equals(messages)

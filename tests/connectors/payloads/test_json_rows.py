@@ -102,7 +102,7 @@ def test_fixed_types_are_not_inferred_again():
     assert decoder.schema == SCHEMA
 
 
-def test_message_that_cannot_tell_columns_is_bad():
+def test_message_from_which_no_columns_follow_is_bad():
     decoded = JsonDecoder().decode([b"{}", b"junk"], 10)
     assert decoded.records is None
     assert "cannot tell the columns" in decoded.bad[0]

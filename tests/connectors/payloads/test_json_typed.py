@@ -131,7 +131,7 @@ def test_columns_of_another_kind_are_left_to_the_general_parser(schema: pa.Schem
 
 
 @pytest.mark.parametrize("example", [b"", b"[1]", b"{", b"3"])
-def test_an_example_that_is_no_object_tells_nothing(example: bytes) -> None:
+def test_an_example_that_is_not_an_object_is_ignored(example: bytes) -> None:
     assert TypedObjects.of(example, SCHEMA) is None
 
 
