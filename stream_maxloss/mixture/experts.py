@@ -1,0 +1,122 @@
+"""Which experts there are: eight that see each row once, and eight that also replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_maxloss.machine.lanes import LANES
+from stream_maxloss.mixture.reading import BINNED, GROUPS, RAW, TAUGHT, UNTAUGHT
+
+__all__ = ["LEVELS", "PLANES", "Expert", "Level", "expert_names", "rates_of", "replaying_names"]
+
+
+@dataclass(frozen=True)
+class Expert:
+    """One linear model of the mixture.
+
+    Parameters
+    ----------
+    name
+        What it is called in reports.
+    groups
+        The groups of features that it sees.
+    adaptive
+        Its step a / sqrt(G), per weight; 0 for none.
+    constant
+        Its constant step; 0 for none.
+
+    """
+
+    name: str
+    groups: tuple[int, ...]
+    adaptive: float = 0.0
+    constant: float = 0.0
+
+
+LINEAR = (RAW, BINNED)
+ALL = (RAW, BINNED, UNTAUGHT, TAUGHT)
+
+# Steps of a wide range, with and without leaves: the stream decides. Wide sparse rows need experts without leaves,
+# drift needs constant steps, rare rows need replays, and quiet streams small adaptive steps.
+BARE = (
+    Expert("all, adaptive .05", ALL, adaptive=0.05),
+    Expert("all, adaptive .2", ALL, adaptive=0.2),
+    Expert("all, adaptive .6", ALL, adaptive=0.6),
+    Expert("all, constant 1", ALL, constant=1.0),
+    Expert("no leaves, adaptive .05", LINEAR, adaptive=0.05),
+    Expert("no leaves, adaptive .3", LINEAR, adaptive=0.3),
+    Expert("raw, constant 3", (RAW,), constant=3.0),
+    Expert("bins and untaught leaves, constant 4", (BINNED, UNTAUGHT), constant=4.0),
+)
+REPLAYING = (
+    Expert("all, adaptive .02, replayed", ALL, adaptive=0.02),
+    Expert("all, adaptive .1, replayed", ALL, adaptive=0.1),
+    Expert("all, adaptive .4, replayed", ALL, adaptive=0.4),
+    Expert("all, constant .5, replayed", ALL, constant=0.5),
+    Expert("no leaves, adaptive .1, replayed", LINEAR, adaptive=0.1),
+    Expert("no leaves, adaptive .4, replayed", LINEAR, adaptive=0.4),
+    Expert("raw, adaptive .2, replayed", (RAW,), adaptive=0.2),
+    Expert("taught leaves, adaptive .1, replayed", (TAUGHT,), adaptive=0.1),
+)
+PLANES = (BARE, REPLAYING)
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much is computed per row.
+
+    Parameters
+    ----------
+    planes
+        1 for the bare experts, 2 for the replaying ones besides.
+    untaught, taught
+        Ferns that are drawn at random, and places for ferns that are taught.
+    depth
+        Tests of a fern.
+    replays
+        Rows replayed after each row.
+    lesson
+        Rows between two lessons; 0 for none.
+
+    """
+
+    planes: int
+    untaught: int
+    taught: int
+    depth: int
+    replays: int
+    lesson: int
+
+
+LEVELS = {
+    "least": Level(planes=1, untaught=64, taught=0, depth=8, replays=0, lesson=0),
+    "normal": Level(planes=2, untaught=64, taught=64, depth=8, replays=6, lesson=500),
+    "most": Level(planes=2, untaught=96, taught=160, depth=10, replays=12, lesson=150),
+}
+
+
+def expert_names(compute: str) -> list[str]:
+    """Return the names of all experts and stacks of a level."""
+    planes = PLANES[: LEVELS[compute].planes]
+    return [expert.name for plane in planes for expert in plane] + ["slow stack", "fast stack"]
+
+
+def replaying_names(compute: str) -> list[str]:
+    """Return the names of the experts of a level that replay."""
+    return [expert.name for plane in PLANES[1 : LEVELS[compute].planes] for expert in plane]
+
+
+def rates_of(planes: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """Return the adaptive steps, the constant steps and the groups in use of each expert, by plane and lane."""
+    adaptive = np.zeros((planes, LANES), dtype=np.float32)
+    constant = np.zeros((planes, LANES), dtype=np.float32)
+    mask = np.zeros((planes, len(GROUPS), LANES), dtype=np.float32)
+    for plane, experts in enumerate(PLANES[:planes]):
+        for lane, expert in enumerate(experts):
+            adaptive[plane, lane] = expert.adaptive
+            constant[plane, lane] = expert.constant
+            mask[plane, list(expert.groups), lane] = 1.0
+    return adaptive, constant, mask
