@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream_maxloss.checkpoint.content import Content, Origin, join_state, split_state
 from stream_maxloss.checkpoint.damage import CheckpointWarning
-from stream_maxloss.checkpoint.description import build, describe, register
+from stream_maxloss.checkpoint.description import build, describe, register, register_value
 from stream_maxloss.checkpoint.reader import FileReport, Report
 from stream_maxloss.checkpoint.registry import load, load_metadata, put_model, save, take_model
 from stream_maxloss.checkpoint.store import CheckpointStore
@@ -23,6 +23,7 @@ __all__ = [
     "load_metadata",
     "put_model",
     "register",
+    "register_value",
     "save",
     "split_state",
     "take_model",

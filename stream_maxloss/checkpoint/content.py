@@ -30,14 +30,10 @@ class Origin:
         Its sequence number.
     parent_seq
         The checkpoint that the run was loaded from or saved before this one, None for the first.
-    run_id
-        The run that wrote it.
+    run_id, libraries, format_version
+        The run and the versions of the libraries that wrote it, and the format it was written in.
     created_at
         When, by the clock of that machine, in ISO 8601. For people; a clock can go backwards.
-    libraries
-        Versions of the libraries that wrote it.
-    format_version
-        The format it was written in.
 
     """
 
@@ -109,28 +105,14 @@ class Content:
         self.values[name] = values
 
     def take_state(self, name: str) -> State:
-        """Return the state that `put_state` stored under `name`.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-
-        """
+        """Return the state that `put_state` stored under `name`, which must be there."""
         prefix = f"{name}/"
         arrays = {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
         return join_state(arrays, self.values[name])
 
 
 def split_state(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Split a flat state into arrays and JSON-able values.
-
-    Raises
-    ------
-    TypeError
-        If a name is not a string or an array is of a type that a checkpoint cannot hold.
-
-    """
+    """Split a flat state into arrays of `ARRAY_DTYPES` and JSON-able values; refuse other arrays, and other names."""
     arrays: dict[str, np.ndarray] = {}
     values: dict[str, Any] = {}
     for name, value in state.items():
@@ -149,14 +131,7 @@ def split_state(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def join_state(arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> State:
-    """Undo `split_state`.
-
-    Raises
-    ------
-    ValueError
-        If a name is both an array and a value.
-
-    """
+    """Undo `split_state`; a name that is both an array and a value is a ValueError."""
     for name in arrays:
         if name in values:
             raise ValueError(f"state must have each name once, got {name!r} as an array and as a value")
@@ -164,14 +139,7 @@ def join_state(arrays: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> S
 
 
 def require_finite(content: Content) -> None:
-    """Check the arrays that must be finite.
-
-    Raises
-    ------
-    ValueError
-        If one of them is missing, or holds NaN or an infinity; the message names the first such element.
-
-    """
+    """Raise ValueError if an array that must be finite is missing, or naming the first element that is not finite."""
     for name in content.finite:
         if name not in content.arrays:
             raise ValueError(f"array {name!r} must be there, since it is listed as finite")

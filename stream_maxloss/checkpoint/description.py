@@ -7,8 +7,8 @@ that only `register` adds to; a name in a file never imports anything.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Class = TypeVar("Class", bound=type)
+missing = object()
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class _Registration:
     may_be_infinite: tuple[str, ...]
     parts: tuple[str, ...] = ()
     is_value: bool = False
+    formerly: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ForeignModelError(CheckpointError):
@@ -48,7 +50,12 @@ _RESERVED = ("Pipeline", "RowPipeline", "dict", "tuple")
 
 
 def register(
-    kind: Class, *, state_version: int = 1, may_be_infinite: Iterable[str] = (), parts: Iterable[str] = ()
+    kind: Class,
+    *,
+    state_version: int = 1,
+    may_be_infinite: Iterable[str] = (),
+    parts: Iterable[str] = (),
+    formerly: Mapping[str, Any] | None = None,
 ) -> Class:
     """Allow a class in checkpoints, by its bare name.
 
@@ -62,7 +69,10 @@ def register(
         Patterns (as of a shell) of the names in its state that may hold NaN or infinities. All else must be finite,
         when saved and when loaded: a weight that is NaN spoils every prediction from then on.
     parts
-        Parameters that are estimators whose state its own `state_dict` leaves out: it is stored under their names.
+        Attributes that are estimators, or lists of them, whose state its own `state_dict` leaves out: it is stored
+        under their names.
+    formerly
+        What the class did before it had a parameter, as a value of that parameter: checkpoints lack it then.
 
     Raises
     ------
@@ -78,7 +88,9 @@ def register(
     for method in ("_get_params", "state_dict", "load_state_dict"):
         if not callable(getattr(kind, method, None)):
             raise TypeError(f"a registered class must have {method}(), got {name}")
-    _registered[name] = _Registration(kind, state_version, tuple(may_be_infinite), tuple(parts))
+    _registered[name] = _Registration(
+        kind, state_version, tuple(may_be_infinite), tuple(parts), formerly=dict(formerly or {})
+    )
     return kind
 
 
@@ -140,6 +152,8 @@ def describe(model: Any) -> dict[str, Any]:
     if registration.is_value:
         return {"class": name, "params": {key: _describe_param(value) for key, value in vars(model).items()}}
     params = {key: _describe_param(_param(model, key, value)) for key, value in model._get_params().items()}
+    # As before the class had the parameter, so that a run of then can go on.
+    params = {key: value for key, value in params.items() if registration.formerly.get(key, missing) != value}
     return {"class": name, "params": params, "state_version": registration.state_version}
 
 
@@ -169,7 +183,8 @@ def build(description: Any) -> Any:
             "load it with the release that wrote it"
         )
     try:
-        return registration.kind(**{key: _build_param(value) for key, value in params.items()})
+        given = {key: _build_param(value) for key, value in params.items()}
+        return registration.kind(**{**registration.formerly, **given})
     except (TypeError, ValueError, LookupError, MemoryError, OverflowError) as error:
         raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
 

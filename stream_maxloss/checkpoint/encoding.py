@@ -32,16 +32,7 @@ ARRAYS_FILE = "arrays.safetensors"
 VALUES_FILE = "extra.json"
 _STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _MAGIC = b"ARROW1\x00\x00"
-_MAX_HEADER_BYTES = 64 << 20
-_SAFETENSORS_DTYPES = {
-    "float64": "F64",
-    "float32": "F32",
-    "int64": "I64",
-    "int32": "I32",
-    "uint64": "U64",
-    "uint8": "U8",
-    "bool": "BOOL",
-}
+_SAFETENSORS_DTYPES = dict(zip(ARRAY_DTYPES, ("F64", "F32", "I64", "I32", "U64", "U8", "BOOL"), strict=True))
 Parts = list[bytes | memoryview]
 
 
@@ -56,11 +47,7 @@ def is_known_file(name: str) -> bool:
 def encode_files(content: Content) -> Iterator[tuple[str, Parts]]:
     """Yield the name and the bytes, in parts, of one file after another; arrays are not copied.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If something in the content cannot be stored.
-
+    Something that cannot be stored is a TypeError or ValueError.
     """
     yield ARRAYS_FILE, _encode_arrays(content.arrays)
     for name, table in content.tables.items():
@@ -73,11 +60,7 @@ def encode_files(content: Content) -> Iterator[tuple[str, Parts]]:
 def decode_files(files: Mapping[str, bytes]) -> Content:
     """Return the content of the files; everything but arrays, tables, values and blobs is left empty.
 
-    Raises
-    ------
-    RefusedError
-        If a file is missing or not what its name says.
-
+    A file that is missing or not what its name says is a `RefusedError`.
     """
     content = Content()
     for name in (ARRAYS_FILE, VALUES_FILE):
@@ -151,8 +134,9 @@ def _decode_arrays(data: bytes) -> dict[str, np.ndarray]:
 
 def _check_header(data: bytes) -> None:
     (length,) = struct.unpack_from("<Q", data)
-    if length > min(_MAX_HEADER_BYTES, len(data) - 8):
-        raise ValueError(f"header must hold at most {min(_MAX_HEADER_BYTES, len(data) - 8)} bytes, got {length}")
+    limit = min(64 << 20, len(data) - 8)
+    if length > limit:
+        raise ValueError(f"header must hold at most {limit} bytes, got {length}")
     header = json_values.decode(data[8 : 8 + length])
     for name, entry in header.items() if isinstance(header, dict) else ():
         dtype = entry.get("dtype") if isinstance(entry, dict) else entry

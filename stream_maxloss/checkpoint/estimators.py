@@ -5,29 +5,43 @@ Loaded by the first `describe` or `build`, not with the package: it loads everyt
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 from stream_maxloss import linear
 from stream_maxloss.checkpoint.description import register, register_value
 from stream_maxloss.concepts import Elimination, OnlineToPAC
+from stream_maxloss.expand import Bins, Ferns
+from stream_maxloss.experts import Mixture
 from stream_maxloss.focus import (
     AdmitAll,
+    Capped,
     ClassQuota,
+    Corrected,
+    Credible,
+    Exponential,
     FocusedClassifier,
     FocusedRegressor,
     Reservoir,
     Slack,
     SubSample,
+    Uniform,
 )
+from stream_maxloss.mixture import AutoClassifier, AutoRegressor
 
 __all__ = ["register_estimators"]
 
+# The entry points by which other packages add learners.
+LEARNERS = "stream_maxloss.learners"
+
 
 def register_estimators() -> None:
-    """Register them all."""
+    """Register them all, and the learners of other packages that are installed."""
     for learner in (
         linear.BalancedWinnow,
         linear.HingeOGD,
         linear.LLD,
         linear.LLM,
+        linear.Logistic,
         linear.MarginPursuit,
         linear.Pegasos,
         linear.Perceptron,
@@ -40,11 +54,26 @@ def register_estimators() -> None:
     register(linear.AbsoluteOGD, may_be_infinite=["memory"])
 
     # A game without snapshots plans the next one for never.
-    register(FocusedClassifier, parts=["classifier"], may_be_infinite=["game.schedule.plan"])
-    register(FocusedRegressor, parts=["regressor"], may_be_infinite=["game.schedule.plan", "rows.copies"])
+    plans, before = ["game.schedule.plan"], {"policy": "exponential"}
+    register(FocusedClassifier, parts=["classifier"], may_be_infinite=plans, formerly=before)
+    register(FocusedRegressor, parts=["regressor"], may_be_infinite=[*plans, "rows.copies"], formerly=before)
+
+    # A number that is absent from a kept row is minus infinity.
+    register(AutoClassifier, may_be_infinite=["kept_numbers"])
+    register(AutoRegressor, may_be_infinite=["kept_numbers"])
+
+    register(Mixture, parts=["_experts"])
+
+    register(Bins, state_version=2)
+    register(Ferns, state_version=2)
 
     register(Elimination)
     register(OnlineToPAC, parts=["model", "hypothesis"])
 
+    for found in entry_points(group=LEARNERS):
+        register(found.load())
+
     for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
         register_value(choice)
+    for policy in (Capped, Corrected, Credible, Exponential, Uniform):
+        register_value(policy)

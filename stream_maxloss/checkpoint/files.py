@@ -66,16 +66,7 @@ arm_crash_point(os.environ.get("STREAM_MAXLOSS_CRASH_AT"))
 
 @dataclass(frozen=True)
 class FileEntry:
-    """What the manifest says of one file.
-
-    Parameters
-    ----------
-    bytes
-        Its length.
-    sha256
-        The hexadecimal digest of its bytes.
-
-    """
+    """What the manifest says of one file: its length, and the hexadecimal digest of its bytes."""
 
     bytes: int
     sha256: str
@@ -185,25 +176,14 @@ def open_directory(path: Path) -> Iterator[int]:
 
 
 def read_file(directory: int, name: str, limit: int, expected: int | None = None) -> bytes:
-    """Read a regular file of an open directory, whole.
-
-    Parameters
-    ----------
-    directory
-        Descriptor of the directory.
-    name
-        Name of the file, without a separator.
-    limit
-        The most bytes that it may hold.
-    expected
-        How many it must hold, if that is known. Looked at before anything is read.
+    """Read a regular file of an open directory, given by its descriptor, whole.
 
     Raises
     ------
     RefusedError
-        If it is not a regular file, or longer than `limit`.
+        If it is not a regular file, or holds more than `limit` bytes.
     DamagedError
-        If it is missing, lost to the disk, or not of the expected length.
+        If it is missing, lost to the disk, or not of the expected length, which is looked at before anything is read.
     CheckpointError
         If it cannot be read for another reason, such as permissions.
 

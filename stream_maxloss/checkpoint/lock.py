@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import socket
@@ -25,16 +24,13 @@ class DirectoryLock:
     directory
         The directory, which must exist.
     run_id
-        Name of the run, for the message that a second writer gets.
-
-    Raises
-    ------
-    CheckpointError
-        If another process, or another part of this one, holds the lock, or the directory cannot be written to.
+        Name of the run, for the message of the `CheckpointError` that a second writer gets.
 
     """
 
     def __init__(self, directory: Path, run_id: str) -> None:
+        import fcntl  # which is not everywhere; a store has asked for it by then
+
         self.path = directory / "LOCK"
         try:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -56,14 +52,7 @@ class DirectoryLock:
         os.pwrite(self._descriptor, owner.encode(), 0)
 
     def check(self) -> None:
-        """Make sure that the lock still is the one that the next writer would meet.
-
-        Raises
-        ------
-        CheckpointError
-            If the file was removed or replaced, so that there can be two writers.
-
-        """
+        """Raise `CheckpointError` if the file was removed or replaced, so that there can be two writers."""
         ours = os.fstat(self._descriptor)
         try:
             theirs = self.path.lstat()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_maxloss.checkpoint import values as json_values
-from stream_maxloss.checkpoint.content import Content, Origin
+from stream_maxloss.checkpoint.content import Origin
 from stream_maxloss.checkpoint.damage import DamagedError, RefusedError
 from stream_maxloss.checkpoint.encoding import is_known_file
 from stream_maxloss.checkpoint.files import FileEntry
@@ -33,18 +33,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest whose every field was checked.
-
-    Parameters
-    ----------
-    origin
-        Sequence number, run, time and versions.
-    finite, sources, outputs, counters
-        As in `Content`.
-    files
-        Name -> length and digest, of every file but the manifest.
-
-    """
+    """A manifest whose every field was checked: fields of `Content`, and length and digest of every other file."""
 
     origin: Origin
     finite: list[str]
@@ -53,20 +42,8 @@ class Manifest:
     counters: dict[str, int]
     files: dict[str, FileEntry]
 
-    @classmethod
-    def of(cls, content: Content, origin: Origin, files: dict[str, FileEntry]) -> Manifest:
-        """Return the manifest of a content whose files were just written."""
-        return cls(origin, content.finite, content.sources, content.outputs, content.counters, files)
-
     def to_bytes(self) -> bytes:
-        """Return the sealed text of it.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a field is not what `parse_manifest` would take.
-
-        """
+        """Return the sealed text of it; a field that `parse_manifest` would not take is a TypeError or ValueError."""
         fields = {
             "format": FORMAT,
             "format_version": self.origin.format_version,
@@ -95,13 +72,7 @@ def seal(fields: Mapping[str, Any]) -> bytes:
 def parse_manifest(data: bytes) -> Manifest:
     """Check a manifest and return it.
 
-    Raises
-    ------
-    DamagedError
-        If the text is not what was written.
-    RefusedError
-        If it is, and it is not a manifest that this version reads.
-
+    A text that is not what was written is a `DamagedError`; one that this version does not read, a `RefusedError`.
     """
     match = _SEAL.search(data)
     if match is None or hashlib.sha256(data[: match.start()]).hexdigest().encode() != match[1]:
@@ -139,17 +110,8 @@ def _check_format(fields: Any) -> None:
 
 
 def _check_fields(fields: dict[str, Any]) -> None:
-    kinds = {
-        "seq": int,
-        "run_id": str,
-        "created_at": str,
-        "libraries": dict,
-        "counters": dict,
-        "sources": dict,
-        "outputs": dict,
-        "finite": list,
-        "files": dict,
-    }
+    kinds: dict[str, type] = {"seq": int, "run_id": str, "created_at": str, "finite": list}
+    kinds |= dict.fromkeys(("libraries", "counters", "sources", "outputs", "files"), dict)
     for name, kind in kinds.items():
         if type(fields.get(name)) is not kind:
             raise ValueError(f"{name} must be of type {kind.__name__}, got {fields.get(name)!r}")

@@ -49,14 +49,7 @@ class Migrations:
         self._steps: dict[int, Migration] = {}
 
     def register(self, version: int) -> Callable[[Migration], Migration]:
-        """Return a decorator that registers a function as the step from `version` to the one after it.
-
-        Raises
-        ------
-        ValueError
-            If the version has no successor or already has its step.
-
-        """
+        """Return a decorator that registers a function as the one step from `version` to the version after it."""
         if not 0 <= version < self.current:
             raise ValueError(f"version must be from 0 to below {self.current}, got {version!r}")
         if version in self._steps:
@@ -68,19 +61,8 @@ class Migrations:
 
         return add
 
-    def unregister(self, version: int) -> None:
-        """Forget the step from `version`."""
-        del self._steps[version]
-
     def check(self, version: int) -> None:
-        """Make sure that there is a way from `version` to the current one.
-
-        Raises
-        ------
-        RefusedError
-            If a step is missing.
-
-        """
+        """Raise `RefusedError` unless there is a way from `version` to the current one."""
         for step in range(version, self.current):
             if step not in self._steps:
                 raise RefusedError(
@@ -89,14 +71,7 @@ class Migrations:
                 )
 
     def migrate(self, content: Content, version: int) -> Content:
-        """Bring content of `version` to the current version.
-
-        Raises
-        ------
-        RefusedError
-            If a step is missing.
-
-        """
+        """Bring content of `version` to the current version, or raise as `check` does."""
         self.check(version)
         for step in range(version, self.current):
             content = self._steps[step](content)

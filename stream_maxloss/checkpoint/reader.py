@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from stream_maxloss.checkpoint.content import Content, require_finite
 from stream_maxloss.checkpoint.damage import DamagedError, RefusedError
@@ -16,10 +19,12 @@ from stream_maxloss.checkpoint.manifest import MANIFEST_FILE, MAX_MANIFEST_BYTES
 from stream_maxloss.checkpoint.migrations import MIGRATIONS
 from stream_maxloss.errors import CheckpointError
 
-__all__ = ["MAX_BYTES", "FileReport", "Report", "read_checkpoint", "verify_checkpoint"]
+__all__ = ["MAX_BYTES", "FileReport", "Report", "read_checkpoint", "read_sources", "verify_checkpoint"]
 
 MAX_BYTES = 16 << 30
 """The most that a checkpoint may hold unless the caller says otherwise: a sparse file can claim any length."""
+
+_NUMBERED = re.compile(r"(?:ckpt|corrupt|retired)-(\d{12,18})")
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,8 @@ class FileReport:
 
     Parameters
     ----------
-    name
-        Its name.
-    bytes
-        The length that the manifest gives it, None for the manifest itself.
+    name, bytes
+        Its name, and the length that the manifest gives it, None for the manifest itself.
     problem
         What is wrong with it, None if nothing is.
 
@@ -48,10 +51,8 @@ class Report:
 
     Parameters
     ----------
-    path
-        Its directory.
-    files
-        The manifest and, if that could be read, every file that it names.
+    path, files
+        Its directory; the manifest and, if that could be read, every file that it names.
     problem
         The first thing that keeps it from being loaded, None if nothing does.
 
@@ -74,24 +75,19 @@ def read_checkpoint(path: Path, *, allow_pickle: bool = False, max_bytes: int = 
     ----------
     path
         The directory that holds `manifest.json`.
-    allow_pickle
-        Whether it may hold pickles. A pickle runs any code its author liked: allow only what you wrote yourself.
-    max_bytes
-        The most that its files may hold in all.
+    allow_pickle, max_bytes
+        As for `CheckpointStore.load` and `CheckpointStore`.
 
     Raises
     ------
-    DamagedError
-        If a file is missing or is not what was written.
-    RefusedError
-        If it must not be loaded; nothing of it was.
     CheckpointError
-        If a file cannot be read for another reason, such as permissions.
+        If it cannot be loaded: `DamagedError` if a file is not what was written, `RefusedError` if it must not be.
 
     """
     try:
         with open_directory(path) as directory:
             manifest = _read_manifest(directory, max_bytes)
+            _check_number(path, manifest)
             _check_pickles(manifest, allow_pickle)
             files = {name: _read_verified(directory, name, entry) for name, entry in manifest.files.items()}
         return _make_content(manifest, files)
@@ -99,12 +95,30 @@ def read_checkpoint(path: Path, *, allow_pickle: bool = False, max_bytes: int = 
         raise type(error)(f"{path}: {error}") from error
 
 
-def verify_checkpoint(path: Path, *, max_bytes: int = MAX_BYTES) -> Report:
-    """Check the checkpoint in one directory, file by file, without changing anything. Pickles are not opened."""
+def read_sources(path: Path) -> dict[str, Any]:
+    """Return the positions that the manifest in one directory names, and look at nothing else of the checkpoint."""
+    with open_directory(path) as directory:
+        return parse_manifest(read_file(directory, MANIFEST_FILE, MAX_MANIFEST_BYTES)).sources
+
+
+def verify_checkpoint(
+    path: Path, *, max_bytes: int = MAX_BYTES, use: Callable[[Content], None] = lambda content: None
+) -> Report:
+    """Check the checkpoint in one directory, file by file, without changing anything. Pickles are not opened.
+
+    Parameters
+    ----------
+    path, max_bytes
+        As for `read_checkpoint`.
+    use
+        Called with what a whole checkpoint holds; a `CheckpointError` that it raises is the checkpoint's problem.
+
+    """
     reports: list[FileReport] = []
     try:
         with open_directory(path) as directory:
             manifest = _read_manifest(directory, max_bytes)
+            _check_number(path, manifest)
             reports.append(FileReport(MANIFEST_FILE, None, None))
             files: dict[str, bytes] = {}
             for name, entry in manifest.files.items():
@@ -118,7 +132,7 @@ def verify_checkpoint(path: Path, *, max_bytes: int = MAX_BYTES) -> Report:
     problem = next((report.problem for report in reports if report.problem), None)
     if problem is None:
         try:
-            _make_content(manifest, files)
+            use(_make_content(manifest, files))
         except CheckpointError as error:
             problem = str(error)
     return Report(path, reports, problem)
@@ -132,6 +146,14 @@ def _read_manifest(directory: int, max_bytes: int) -> Manifest:
         raise RefusedError(f"files must hold at most {max_bytes} bytes in all, got {total}; raise max_bytes to load it")
     _check_entries(directory)
     return manifest
+
+
+def _check_number(path: Path, manifest: Manifest) -> None:
+    name = _NUMBERED.fullmatch(path.name)
+    if name is not None and int(name[1]) != manifest.origin.seq:
+        raise RefusedError(
+            f"{path.name} must hold checkpoint {int(name[1])}, got {manifest.origin.seq}; do not rename it"
+        )
 
 
 def _check_entries(directory: int) -> None:

@@ -15,7 +15,7 @@ import fnmatch
 import math
 import os
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from stream_maxloss.checkpoint.manifest import MANIFEST_FILE
 from stream_maxloss.checkpoint.reader import read_checkpoint
 from stream_maxloss.checkpoint.store import CheckpointStore
 from stream_maxloss.errors import CheckpointError
+from stream_maxloss.state import join_parts
 
 __all__ = ["load", "load_metadata", "put_model", "save", "take_model"]
 
@@ -164,13 +165,24 @@ def _state_of(model: Any) -> State:
         states = {str(place): _state_of(step) for place, step in enumerate(model.steps.values())}
         own = {}
     else:
-        states = {part: _state_of(getattr(model, part)) for part in parts_of(model)}
+        states = {name: _state_of(part) for name, part in _parts_in(model)}
         own = dict(model.state_dict())
-    return own | {f"{prefix}.{key}": value for prefix, state in states.items() for key, value in state.items()}
+    return own | join_parts(states)
+
+
+def _parts_in(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of a model whose state is stored apart from its own; those of a list under their places."""
+    for name in parts_of(model):
+        part = getattr(model, name)
+        if isinstance(part, list):
+            yield from ((f"{name}.{place}", one) for place, one in enumerate(part))
+        else:
+            yield name, part
 
 
 def _load_state(model: Any, state: State) -> None:
-    steps = enumerate(model.steps.values()) if is_pipeline(model) else ((n, getattr(model, n)) for n in parts_of(model))
+    steps: Iterable[tuple[int | str, Any]]
+    steps = enumerate(model.steps.values()) if is_pipeline(model) else _parts_in(model)
     for name, part in steps:
         prefix = f"{name}."
         # The parts first: a wrapper takes up its own state around a learner that is what it was.

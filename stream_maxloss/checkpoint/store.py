@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import stream_maxloss
 from stream_maxloss.checkpoint import files
@@ -21,14 +21,16 @@ from stream_maxloss.checkpoint.damage import CheckpointWarning, DamagedError, Re
 from stream_maxloss.checkpoint.encoding import encode_files
 from stream_maxloss.checkpoint.lock import DirectoryLock
 from stream_maxloss.checkpoint.manifest import FORMAT_VERSION, MANIFEST_FILE, Manifest
-from stream_maxloss.checkpoint.reader import MAX_BYTES, Report, read_checkpoint, verify_checkpoint
+from stream_maxloss.checkpoint.reader import MAX_BYTES, Report, read_checkpoint, read_sources, verify_checkpoint
 from stream_maxloss.errors import CheckpointError
+from stream_maxloss.system import require_posix
 
 __all__ = ["CheckpointStore"]
 
 _KINDS = ("ckpt", "corrupt", "retired")
 _NAME = re.compile(r"(ckpt|corrupt|retired)-(\d{12,18})")
 Numbers = list[int]  # inside the class `list` is its method
+Positions = list[dict[str, Any]]
 
 
 class CheckpointStore:
@@ -54,11 +56,6 @@ class CheckpointStore:
         Name of this run in the manifests and in `LOCK`; a random one by default.
     max_bytes
         The most that one checkpoint may hold, when saved and when loaded.
-
-    Raises
-    ------
-    ValueError
-        If `keep` or `max_bytes` is not positive.
 
     Examples
     --------
@@ -88,17 +85,14 @@ class CheckpointStore:
         self.keep = keep
         self.run_id = uuid.uuid4().hex if run_id is None else run_id
         self.max_bytes = max_bytes
+        require_posix("checkpoints")
         self._lock: DirectoryLock | None = None
         self._last_seq: int | None = None
 
     def lock(self) -> Self:
         """Become the one writer, make the directory if need be, and sweep what a killed writer left behind.
 
-        Raises
-        ------
-        CheckpointError
-            If there is another writer, whose process is named, or the directory cannot be written to.
-
+        Another writer, whose process is named, or a directory that cannot be written to is a `CheckpointError`.
         """
         if self._lock is not None:
             return self
@@ -132,11 +126,19 @@ class CheckpointStore:
 
     def path(self, seq: int) -> Path:
         """Return the directory of a checkpoint."""
-        return self.directory / f"ckpt-{seq:012d}"
+        return self._named("ckpt", seq)
 
     def verify(self, seq: int) -> Report:
         """Check one checkpoint file by file, without changing anything."""
         return verify_checkpoint(self.path(seq), max_bytes=self.max_bytes)
+
+    def sources(self) -> Positions:
+        """Return the positions in each checkpoint, oldest first, without those whose manifest is damaged."""
+        found: Positions = []
+        for seq in self.list():
+            with contextlib.suppress(CheckpointError):
+                found.append(read_sources(self.path(seq)))
+        return found
 
     def save(self, content: Content, *, allow_pickle: bool = False) -> int:
         """Write a checkpoint and return its number once it would survive a power cut.
@@ -156,14 +158,13 @@ class CheckpointStore:
             If the content holds something that cannot be stored, such as a weight that is not finite.
 
         """
-        if self._lock is None:
-            raise CheckpointError(f"{self.directory} must be locked to save to it; call lock() or use `with`")
+        lock = self._held_lock("save to it")
         if content.blobs and not allow_pickle:
             raise CheckpointError(
                 f"pickles must be allowed, got {sorted(content.blobs)}; save with allow_pickle=True (--allow-pickle)"
             )
         require_finite(content)
-        self._lock.check()
+        lock.check()
         seq = self._next_seq()
         temporary = self._temporary(str(seq))
         try:
@@ -218,46 +219,31 @@ class CheckpointStore:
         raise CheckpointError(self._explain_none(passed_over))
 
     def read(self, seq: int, *, allow_pickle: bool = False) -> Content:
-        """Return one checkpoint, and never another in its place.
-
-        Raises
-        ------
-        CheckpointError
-            If it is not there, damaged, or must not be loaded.
-
-        """
-        content = read_checkpoint(self.path(seq), allow_pickle=allow_pickle, max_bytes=self.max_bytes)
-        found = content.origin.seq if content.origin else None
-        if found != seq:
-            raise RefusedError(f"{self.path(seq)} must hold checkpoint {seq}, got {found}; do not rename checkpoints")
-        return content
+        """Return one checkpoint, and never another in its place: raise `CheckpointError` if it cannot be loaded."""
+        return read_checkpoint(self.path(seq), allow_pickle=allow_pickle, max_bytes=self.max_bytes)
 
     def retire(self) -> Numbers:
         """Put all checkpoints out of the way of a run that starts afresh, and return their numbers.
 
         Were they left, a fresh run whose first checkpoint is damaged would fall back to the model of another run. They
         are renamed to `retired-...`, and the last `keep` of them kept.
-
-        Raises
-        ------
-        CheckpointError
-            If the store is not locked or one cannot be renamed.
-
         """
-        if self._lock is None:
-            raise CheckpointError(
-                f"{self.directory} must be locked to retire its checkpoints; call lock() or use `with`"
-            )
+        self._held_lock("retire its checkpoints")
         numbers = self.list()
         self._last_seq = None
         for seq in numbers:
             try:
-                files.set_aside(self.path(seq), self._aside("retired", seq))
+                files.set_aside(self.path(seq), self._named("retired", seq))
             except OSError as error:
                 raise CheckpointError(
                     f"{self.path(seq)} must be renamed to start afresh, got: {error.strerror}"
                 ) from error
         return numbers
+
+    def _held_lock(self, purpose: str) -> DirectoryLock:
+        if self._lock is None:
+            raise CheckpointError(f"{self.directory} must be locked to {purpose}; call lock() or use `with`")
+        return self._lock
 
     def _write(self, content: Content, temporary: Path, seq: int) -> None:
         files.make_directory(temporary)
@@ -269,8 +255,10 @@ class CheckpointStore:
                     f"checkpoint must hold at most {self.max_bytes} bytes, got {total}; raise max_bytes"
                 )
             entries[name] = files.write_file(temporary / name, parts)
-        origin = Origin(seq, self._last_seq, self.run_id, _now(), _libraries(), FORMAT_VERSION)
-        files.write_file(temporary / MANIFEST_FILE, [Manifest.of(content, origin, entries).to_bytes()])
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        origin = Origin(seq, self._last_seq, self.run_id, now, _libraries(), FORMAT_VERSION)
+        manifest = Manifest(origin, content.finite, content.sources, content.outputs, content.counters, entries)
+        files.write_file(temporary / MANIFEST_FILE, [manifest.to_bytes()])
         files.publish(temporary, self.path(seq))
 
     def _numbers(self, kind: str) -> Numbers:
@@ -288,18 +276,16 @@ class CheckpointStore:
         action = "passed over"
         if self._lock is not None:
             with self._tidying(self.path(seq)):
-                files.set_aside(self.path(seq), self._aside("corrupt", seq))
-                action = f"set aside as {self._aside('corrupt', seq).name}"
+                files.set_aside(self.path(seq), self._named("corrupt", seq))
+                action = f"set aside as {self._named('corrupt', seq).name}"
         warnings.warn(f"damaged checkpoint {action}, going back to the one before: {error}", CheckpointWarning, 3)
 
-    def _aside(self, kind: str, seq: int) -> Path:
+    def _named(self, kind: str, seq: int) -> Path:
         return self.directory / f"{kind}-{seq:012d}"
 
     def _prune(self) -> None:
         """Remove all but the newest `keep`, which the one just written always is of; the same for those set aside."""
-        stale = [self.path(seq) for seq in self._numbers("ckpt")[: -self.keep]]
-        stale += [self._aside(kind, seq) for kind in _KINDS[1:] for seq in self._numbers(kind)[: -self.keep]]
-        for path in stale:
+        for path in [self._named(kind, seq) for kind in _KINDS for seq in self._numbers(kind)[: -self.keep]]:
             with self._tidying(path):
                 files.discard(path, self._temporary(f"old-{path.name}"))
 
@@ -318,10 +304,6 @@ class CheckpointStore:
         return (
             f"{self.directory} must hold a whole checkpoint, got {reasons}; restore a copy, or start afresh (--fresh)"
         )
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 @functools.cache

@@ -47,14 +47,7 @@ def encode(value: Any, where: str = "value") -> str:
 
 
 def decode(text: str | bytes) -> Any:
-    """Return the value that `encode` was given.
-
-    Raises
-    ------
-    ValueError
-        If the text is not JSON, repeats a key, is nested too deeply or holds an unknown tag.
-
-    """
+    """Return the value that `encode` was given; refuse other JSON, and JSON that repeats a key, with a ValueError."""
     try:
         return json.loads(text, object_pairs_hook=_untag, parse_constant=_refuse_constant)
     except RecursionError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_maxloss.labels import are_positive, as_array
-from stream_maxloss.linear.native import is_record_batch
+from stream_maxloss.protocol import Answers
 from stream_maxloss.rows.dicts import frame_to_dicts
 
 __all__ = ["Engine", "Scored"]
@@ -28,16 +29,21 @@ class Scored:
     y_pred
         Predicted labels or values; None where the model had none yet.
     probabilities
-        The probability of True of each row, for models that give one; None otherwise.
+        The probability of True of each row, for models that give one; None otherwise. One column for each of `classes`
+        where a kernel ran for several classes.
     answers
-        Row by row, what the model returned, in the form that the metric wants. None where a kernel ran.
+        Row by row, what the model returned, in the form that the metric wants. None where a kernel ran for two labels
+        or for numbers.
+    classes
+        The classes of the columns of `probabilities`; None for one column.
 
     """
 
-    y_true: NDArray[Any]
+    y_true: NDArray[Any] | list[Any]
     y_pred: NDArray[Any] | None
     probabilities: NDArray[np.float64] | None
-    answers: list[Any] | None = None
+    answers: Sequence[Any] | None = None
+    classes: tuple[Hashable, ...] | None = None
 
 
 class Engine:
@@ -49,6 +55,9 @@ class Engine:
         Any River classifier or regressor. Ours (bare, behind `Scaler() |`, or focused) run as one kernel per batch.
     labels
         Whether to ask other models for labels (`predict_one`) rather than probabilities (`predict_proba_one`).
+    by_class
+        Whether a kernel's answers are always those of several classes, also as long as all labels seen were 0 and 1:
+        right where others may come.
 
     Examples
     --------
@@ -63,36 +72,49 @@ class Engine:
 
     """
 
-    def __init__(self, model: Any, labels: bool = True) -> None:
+    def __init__(self, model: Any, labels: bool = True, by_class: bool = False) -> None:
         self.model = model
         self.labels = labels
+        self.by_class = by_class
         self.is_native = runs_in_kernel(model)
         self.is_classifier = isinstance(model, base.Classifier)
         self.takes_weights = takes_weights(model)
+        # Which row of a batch a model that is not ours is busy with, so that an error of its own can be told from ours.
+        self.busy_with: int | None = None
 
     def learn(self, X: Any, y: Any, w: Any = None) -> Scored:
-        """Predict each row of a frame, then learn it."""
-        if self.is_native:
-            scores = self.model._learn_scored(X, y, 1.0 if w is None else w)
-            return self._from_scores(scores, y)
-        return self._learn_rows(X, y, w)
+        """Predict each row of a frame or list of dicts, then learn it.
+
+        Raises
+        ------
+        RowError
+            If a model that takes whole batches refuses a row; it has then learned none of them.
+
+        """
+        if self.is_native and not isinstance(X, list):
+            known = list(self.model.classes) if self.by_class else None
+            answers = self.model.answer_learn_many(X, y, 1.0 if w is None else w)
+            return self._scored(answers, y, known)
+        labels = y if isinstance(y, list) else as_array(y)
+        weights = None if w is None else np.full(len(labels), w) if np.isscalar(w) else w
+        answers = []
+        for row, (x, label) in enumerate(zip(self.dicts_of(X), as_list(labels), strict=True)):
+            self.busy_with = row
+            answers.append(self.ask(x))
+            self.learn_row(x, label, None if weights is None else float(weights[row]))
+            self.busy_with = None
+        return Scored(labels, None, None, answers)
 
     def predict(self, X: Any, y: Any = None) -> Scored:
-        """Predict each row of a frame and learn nothing."""
-        labels = np.empty(0) if y is None else as_array(y)
-        if self.is_native and self.is_classifier:
-            answer = self.model.predict_proba_many(X)
-            positive = as_array(answer[True] if hasattr(answer, "iloc") else answer["True"])
-            # Not by the probability: it rounds to one half before the score is 0.
-            guesses = as_array(self.model.predict_many(X)).astype(np.bool_)
-            return Scored(labels if y is None else are_positive(y), guesses, positive)
-        return Scored(labels, None, None, [self._ask(x) for x in frame_to_dicts(X)])
-
-    def _from_scores(self, scores: NDArray[np.float64], y: Any) -> Scored:
-        if not self.is_classifier:
-            low, high = clip_range(self.model)
-            return Scored(as_array(y).astype(np.float64), np.clip(scores, low, high), None)
-        return Scored(are_positive(y), scores >= 0.0, 0.5 * (1.0 + np.tanh(0.5 * scores)))
+        """Predict each row of a frame or list of dicts and learn nothing; raises as `learn` does."""
+        if self.is_native and not isinstance(X, list):
+            return self._scored(self.model.answer_many(X), y)
+        answers = []
+        for row, x in enumerate(self.dicts_of(X)):
+            self.busy_with = row
+            answers.append(self.ask(x))
+            self.busy_with = None
+        return Scored(np.empty(0) if y is None else as_array(y), None, None, answers)
 
     def learn_row(self, x: dict[Any, Any], label: Any, w: float | None) -> None:
         """Learn one row, with its weight if the model takes weights."""
@@ -101,42 +123,122 @@ class Engine:
         else:
             self.model.learn_one(x, label, w=w)
 
-    def _ask(self, x: dict[Any, Any]) -> Any:
+    def ask(self, x: dict[Any, Any]) -> Any:
+        """Return what the model says of one row, in the form that the metrics want."""
         if self.labels or not self.is_classifier:
             return self.model.predict_one(x)
         return self.model.predict_proba_one(x)
 
-    def _learn_rows(self, X: Any, y: Any, w: Any) -> Scored:
-        labels = as_array(y)
-        weights = None if w is None else as_array(w) if not np.isscalar(w) else np.full(len(labels), w)
-        answers = []
-        for row, (x, label) in enumerate(zip(frame_to_dicts(X), labels.tolist(), strict=True)):
-            answers.append(self._ask(x))
-            self.learn_row(x, label, None if weights is None else float(weights[row]))
-        return Scored(labels, None, None, answers)
+    def dicts_of(self, X: Any) -> Iterable[dict[Any, Any]]:
+        """Return the rows one by one."""
+        return X if isinstance(X, list) else frame_to_dicts(X, spread=not self.is_native)
+
+    def _scored(self, answers: Answers, y: Any, known: Sequence[Hashable] | None = None) -> Scored:
+        if answers.classes is None and self.by_class:
+            answers = split_by_class(answers, self.model.classes)
+        if answers.classes is not None:
+            if known is not None and len(known) < 2:
+                answers = without_unseen(answers, known, as_list(as_array(y)))
+            truth = np.empty(0) if y is None else as_array(y)
+            return Scored(truth, answers.labels, answers.probabilities, self._said(answers), answers.classes)
+        truth = np.empty(0)
+        if y is not None:
+            truth = are_positive(y) if self.is_classifier else as_array(y).astype(np.float64)
+        return Scored(truth, answers.labels, answers.probabilities)
+
+    def _said(self, answers: Answers) -> Sequence[Any]:
+        """Return what `ask` would have returned of each row."""
+        if answers.probabilities is None:
+            return list(answers.labels.tolist())
+        return SaidByClass(answers, self.labels)
+
+
+class SaidByClass(Sequence[Any]):
+    """What a model of several classes says of each row, put into River's form when it is looked at.
+
+    Parameters
+    ----------
+    answers
+        Of several classes.
+    labels
+        Whether a row is a label, or a dict of probabilities.
+
+    """
+
+    def __init__(self, answers: Answers, labels: bool) -> None:
+        self.answers = answers
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.answers.labels)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[k] for k in range(*row.indices(len(self)))]
+        probabilities = np.asarray(self.answers.probabilities)[row].tolist()
+        # A class that had not come by then has no probability.
+        said = {label: p for label, p in zip(self.answers.classes or (), probabilities, strict=True) if p}
+        if not self.labels:
+            return said
+        return self.answers.labels[row : row + 1].tolist()[0] if said else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def split_by_class(answers: Answers, classes: Sequence[Hashable]) -> Answers:
+    """Return answers about two labels as those of a model of several classes, of which at most two have come."""
+    positive = np.asarray(answers.probabilities)
+    if not classes:
+        return Answers(np.full(len(positive), None, dtype=object), np.empty((len(positive), 0)), ())
+    if len(classes) == 1:
+        columns = [np.ones(len(positive))]
+    else:
+        columns = [positive if label == 1 else 1.0 - positive for label in classes]
+    named = np.empty(len(classes), dtype=object)
+    named[:] = classes
+    said = np.column_stack(columns)
+    return Answers(named[said.argmax(axis=1)], said, tuple(classes))
+
+
+def without_unseen(answers: Answers, known: Sequence[Hashable], y: Sequence[Hashable]) -> Answers:
+    """Return answers from before the first and the second class came as a model gives them row by row: none, certain.
+
+    Parameters
+    ----------
+    answers
+        Of several classes, in the order in which they came.
+    known
+        The classes that had come before the first row, at most one.
+    y
+        The labels.
+
+    """
+    classes = answers.classes or ()
+    said, labels = np.array(answers.probabilities), answers.labels.astype(object)
+    second = next((row for row, label in enumerate(y) if label != classes[0]), len(y) - 1) + 1
+    said[:second] = 0.0
+    said[:second, 0] = 1.0
+    labels[:second] = classes[0]
+    if not known:
+        said[0] = 0.0
+        labels[0] = None
+    return Answers(labels, said, classes)
+
+
+def as_list(labels: Any) -> list[Any]:
+    """Return labels as Python objects."""
+    return labels if isinstance(labels, list) else labels.tolist()
 
 
 def runs_in_kernel(model: Any) -> bool:
-    """Tell whether a model learns and scores whole batches by itself."""
-    is_native = getattr(model, "_is_native", None)
-    if is_native is not None:
-        return bool(is_native())
-    return hasattr(model, "_learn_scored")
+    """Return whether a model learns and scores whole batches by itself."""
+    return bool(getattr(model, "is_native", False))
 
 
 def takes_weights(model: Any) -> bool:
-    """Tell whether `learn_one` takes a sample weight; a model that does not learns all rows alike, as in River."""
+    """Return whether `learn_one` takes a sample weight; a model that does not learns all rows alike, as in River."""
     parameters = inspect.signature(model.learn_one).parameters
     return "w" in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-
-
-def clip_range(model: Any) -> tuple[float, float]:
-    """Return the bounds of a regressor's predictions."""
-    last = model._last_step if hasattr(model, "_last_step") else model
-    inner = getattr(last, "regressor", last)
-    return getattr(inner, "low", -np.inf), getattr(inner, "high", np.inf)
-
-
-def is_frame(batch: Any) -> bool:
-    """Tell whether something is a frame of many rows rather than one row."""
-    return is_record_batch(batch) or (not isinstance(batch, dict) and hasattr(batch, "columns"))

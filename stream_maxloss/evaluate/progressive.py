@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stream_maxloss.evaluate.engine import Engine, Scored, is_frame
+from stream_maxloss.evaluate.batch import RowBatch
+from stream_maxloss.evaluate.engine import Engine, Scored, as_list
+from stream_maxloss.evaluate.loop import Loop
+from stream_maxloss.evaluate.progress import Progress
 from stream_maxloss.labels import as_array
 from stream_maxloss.linear.native import is_record_batch
 from stream_maxloss.metrics import update_metric_many
+from stream_maxloss.rows.frame import to_table
 
-__all__ = ["Progress", "progressive"]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How it stands after some rows.
-
-    Parameters
-    ----------
-    rows
-        Rows scored so far.
-    values
-        Each metric's value at that moment, by name.
-    seconds
-        Time since the start.
-
-    """
-
-    rows: int
-    values: dict[str, float]
-    seconds: float
+__all__ = ["progressive"]
 
 
 def progressive(
@@ -57,7 +39,8 @@ def progressive(
     ----------
     stream
         Yields any of: `(x, y)` or `(x, y, {"w": w})` for a dict `x`, as River's streams do; `(X, y)` or
-        `(X, y, {"w": ws})` for a frame `X` (Arrow, pandas, polars); a frame or an Arrow table by itself, with `target`.
+        `(X, y, {"w": ws})` for a frame `X` (Arrow, pandas, polars, DuckDB); a frame by itself, with `target`. One frame
+        may stand for the whole stream.
     model
         Any River classifier or regressor.
     metric
@@ -91,42 +74,50 @@ def progressive(
     """
     if not metric.works_with(model):
         raise ValueError(f"{type(metric).__name__} cannot score {model}; choose a metric for its kind of answer")
-    if delay < 0:
-        raise ValueError(f"delay must not be negative, got {delay!r}; 0 is for labels that come with their rows")
-    engine = Engine(model, labels=getattr(metric, "requires_labels", True))
-    following = next_report(step)
-    started = time.perf_counter()
-    runner = Delayed(engine, metric, delay) if delay else None
-    # With a delay, a row is scored when `delay` more have been asked about: `rows` counts those that are scored.
-    rows, reported, report_at = -delay, -1, following(0)
-    for X, y, w in pieces(stream, target, weight):
+    loop = Loop(Engine(model, labels=getattr(metric, "requires_labels", True)), MetricBoard(metric), delay=delay)
+    report = Reporter(metric, next_report(step))
+    # With a delay, a row is scored when `delay` more have been predicted: `rows` counts those that are scored.
+    rows = -delay
+    for batch in batches(stream, target, weight):
         first = 0
-        while first < len(y):
-            last = min(len(y), first + report_at - rows)
-            part = slice(first, last)
-            if runner is not None:
-                rows_now = X if isinstance(X, list) else cut(X, first, last)
-                runner.run(rows_now, y[part], None if w is None else w[part])
-            else:
-                run_piece(engine, metric, X, y, w, part)
+        while first < len(batch):
+            last = min(len(batch), first + report.due_at - rows)
+            loop.run(batch.part(first, last))
             rows += last - first
             first = last
-            if rows == report_at:
-                yield Progress(rows, values_of(metric), time.perf_counter() - started)
-                reported, report_at = rows, following(rows)
-    if runner is not None:
-        rows = max(rows, 0)
-        for scored in runner.flush(rows):
-            rows = scored
-            if rows == report_at:
-                yield Progress(rows, values_of(metric), time.perf_counter() - started)
-                reported, report_at = rows, following(rows)
-    if rows != reported:
-        yield Progress(rows, values_of(metric), time.perf_counter() - started)
+            yield from report.at(rows)
+    rows = max(rows, 0)
+    for _ in loop.finish():
+        rows += 1
+        yield from report.at(rows)
+    yield from report.end(rows)
+
+
+class Reporter:
+    """Measures a metric when a report is due."""
+
+    def __init__(self, metric: Any, following: Callable[[int], int]) -> None:
+        self.metric = metric
+        self.following = following
+        self.due_at = following(0)
+        self._reported = -1
+        self._started = time.perf_counter()
+
+    def at(self, rows: int) -> Iterator[Progress]:
+        """Yield progress if a report is due at a row count."""
+        if rows == self.due_at:
+            yield from self.end(rows)
+            self.due_at = self.following(rows)
+
+    def end(self, rows: int) -> Iterator[Progress]:
+        """Yield progress unless the last report was at this row count."""
+        if rows != self._reported:
+            yield Progress(rows, values_of(self.metric), time.perf_counter() - self._started)
+            self._reported = rows
 
 
 def next_report(step: int | Callable[[int], int] | None) -> Callable[[int], int]:
-    """Return the function that gives the next row count to report at."""
+    """Return the function from a row count to the next one to report at."""
     if step is None:
         return lambda rows: 1 << 62
     if callable(step):
@@ -142,23 +133,39 @@ def values_of(metric: Any) -> dict[str, float]:
     return {type(part).__name__: part.get() for part in parts}
 
 
-def pieces(stream: Iterable[Any], target: str | None, weight: str | None) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (X, y, w): a frame, or a list of one dict, with a column of labels and one of weights or None."""
-    for item in stream:
+def batches(stream: Iterable[Any], target: str | None, weight: str | None) -> Iterator[RowBatch]:
+    """Yield what a stream gives as batches, one of a single row for a dict."""
+    if isinstance(stream, str | bytes | dict):
+        raise TypeError(
+            f"stream must yield rows or frames, got {stream!r:.80}; stream_maxloss.run.Tail reads files, "
+            "iter_batches of stream_maxloss_connectors yields their rows"
+        )
+    for item in [stream] if is_frame(stream) else stream:
         if is_frame(item):
             yield take_columns(item, target, weight)
             continue
+        if not isinstance(item, tuple | list) or len(item) not in (2, 3):
+            raise TypeError(
+                f"stream must yield (x, y), (x, y, {{'w': w}}) or frames, got {item!r:.80}; "
+                "put row and label in a tuple"
+            )
         X, y, *rest = item
         extra = rest[0] if rest else {}
         if is_frame(X):
-            w = extra.get("w")
-            labels = as_array(y)
-            yield X, labels, w if w is None else as_array(w) if not np.isscalar(w) else np.full(len(labels), w)
+            w, labels = extra.get("w"), as_array(y)
+            yield RowBatch(
+                X, labels, w if w is None else as_array(w) if not np.isscalar(w) else np.full(len(labels), w)
+            )
         else:
-            yield [X], [y], [extra["w"]] if "w" in extra else None
+            yield RowBatch([X], [y], [extra["w"]] if "w" in extra else None)
 
 
-def take_columns(frame: Any, target: str | None, weight: str | None) -> tuple[Any, Any, Any]:
+def is_frame(batch: Any) -> bool:
+    """Return whether something is a frame of many rows rather than one row."""
+    return is_record_batch(batch) or (not isinstance(batch, dict) and hasattr(batch, "columns"))
+
+
+def take_columns(frame: Any, target: str | None, weight: str | None) -> RowBatch:
     """Split a frame into features, labels and weights."""
     import pyarrow as pa
 
@@ -168,7 +175,7 @@ def take_columns(frame: Any, target: str | None, weight: str | None) -> tuple[An
         # Without this, an index that is more than a count would become a feature.
         batch = pa.Table.from_pandas(frame, preserve_index=False)
     else:
-        batch = frame if is_record_batch(frame) or isinstance(frame, pa.Table) else pa.table(frame)
+        batch = frame if is_record_batch(frame) or isinstance(frame, pa.Table) else to_table(frame)
     for name in (target, weight):
         if name is not None and name not in batch.schema.names:
             raise ValueError(
@@ -176,71 +183,20 @@ def take_columns(frame: Any, target: str | None, weight: str | None) -> tuple[An
             )
     kept = [name for name in batch.schema.names if name not in (target, weight)]
     w = None if weight is None else as_array(batch.column(weight))
-    return batch.select(kept), as_array(batch.column(target)), w
+    return RowBatch(batch.select(kept), as_array(batch.column(target)), w)
 
 
-def cut(X: Any, first: int, last: int) -> Any:
-    """Return the rows `first..last` of a frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[first:last]
-    return X.slice(first, last - first)
+class MetricBoard:
+    """Feeds answers to one River metric; a model that had none yet is not scored, as in River."""
 
-
-def run_piece(engine: Engine, metric: Any, X: Any, y: Any, w: Any, part: slice) -> None:
-    """Predict, score and learn some rows."""
-    if isinstance(X, list):
-        x, label = X[0], y[0]
-        answer = engine._ask(x)
-        score_answer(metric, label, answer)
-        engine.learn_row(x, label, None if w is None else w[0])
-        return
-    scored = engine.learn(cut(X, part.start, part.stop), y[part], None if w is None else w[part])
-    update(metric, scored)
-
-
-def update(metric: Any, scored: Scored) -> None:
-    """Feed a batch of answers to the metric."""
-    if scored.answers is None:
-        update_metric_many(metric, scored.y_true, scored.y_pred, scored.probabilities)
-        return
-    for label, answer in zip(scored.y_true.tolist(), scored.answers, strict=True):
-        score_answer(metric, label, answer)
-
-
-def score_answer(metric: Any, label: Any, answer: Any) -> None:
-    """Feed one answer to the metric; a model that had none yet is not scored, as in River."""
-    if answer is not None and answer != {}:
-        metric.update(y_true=label, y_pred=answer)
-
-
-class Delayed:
-    """Predicts rows now, and scores and learns each once `delay` more rows have come."""
-
-    def __init__(self, engine: Engine, metric: Any, delay: int) -> None:
-        self.engine = engine
+    def __init__(self, metric: Any) -> None:
         self.metric = metric
-        self.delay = delay
-        self.waiting: deque[tuple[Any, Any, Any, Any]] = deque()
 
-    def run(self, X: Any, y: Any, w: Any) -> None:
-        """Ask about some rows, each after the labels that are due by then have been learned."""
-        from stream_maxloss.rows.dicts import frame_to_dicts
-
-        rows = X if isinstance(X, list) else frame_to_dicts(X)
-        labels = y if isinstance(y, list) else as_array(y).tolist()
-        for row, x in enumerate(rows):
-            if len(self.waiting) >= self.delay:
-                self._answer()
-            self.waiting.append((dict(x), labels[row], None if w is None else w[row], self.engine._ask(x)))
-
-    def flush(self, rows: int) -> Iterator[int]:
-        """Score and learn what is still waiting, one by one; yield the number of rows scored, `rows` at the start."""
-        while self.waiting:
-            self._answer()
-            rows += 1
-            yield rows
-
-    def _answer(self) -> None:
-        x, label, weight, answer = self.waiting.popleft()
-        score_answer(self.metric, label, answer)
-        self.engine.learn_row(x, label, None if weight is None else float(weight))
+    def add(self, scored: Scored, slices: Any = None) -> None:
+        """Take in a batch of rows."""
+        if scored.answers is None:
+            update_metric_many(self.metric, np.asarray(scored.y_true), scored.y_pred, scored.probabilities)
+            return
+        for label, answer in zip(as_list(scored.y_true), scored.answers, strict=True):
+            if answer is not None and answer != {}:
+                self.metric.update(y_true=label, y_pred=answer)

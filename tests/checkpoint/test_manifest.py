@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 
-from stream_maxloss.checkpoint import Content, Origin
+from stream_maxloss.checkpoint import Origin
 from stream_maxloss.checkpoint.damage import DamagedError, RefusedError
 from stream_maxloss.checkpoint.files import FileEntry
 from stream_maxloss.checkpoint.manifest import FORMAT_VERSION, Manifest, parse_manifest, seal
 
 ORIGIN = Origin(7, 6, "run", "2026-01-01T00:00:00+00:00", {"numpy": "2.4"}, FORMAT_VERSION)
-MANIFEST = Manifest.of(
-    Content(finite=["w"], sources={"a": {"offset": 3}}, outputs={"out": 5}, counters={"seen": 9}),
+MANIFEST = Manifest(
     ORIGIN,
-    {"arrays.safetensors": FileEntry(8, "0" * 64), "extra.json": FileEntry(2, "f" * 64)},
+    finite=["w"],
+    sources={"a": {"offset": 3}},
+    outputs={"out": 5},
+    counters={"seen": 9},
+    files={"arrays.safetensors": FileEntry(8, "0" * 64), "extra.json": FileEntry(2, "f" * 64)},
 )
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,14 +25,13 @@ def old_store(tmp_path: Path, make_content: Callable[[int], Content], forge: Cal
 
 
 @pytest.fixture
-def from_zero() -> Iterator[None]:
+def from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MIGRATIONS, "_steps", {})
+
     @MIGRATIONS.register(0)
     def rename_rows(content: Content) -> Content:
         content.counters["seen"] = content.counters.pop("rows")
         return content
-
-    yield
-    MIGRATIONS.unregister(0)
 
 
 @pytest.mark.usefixtures("from_zero")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from river import linear_model
+from river import base, linear_model
 
 from stream_maxloss.evaluate import Engine
 from stream_maxloss.linear import LLD, AbsoluteOGD, HingeOGD, Perceptron, Scaler
@@ -70,3 +71,47 @@ def test_a_score_just_below_zero_is_negative_though_its_probability_rounds_to_on
     assert scored.probabilities is not None
     assert scored.probabilities.tolist() == [0.5]
     assert scored.y_pred.tolist() == [False] == [model.predict_one({"x": 1.0})]
+
+
+class Cycle(base.Classifier):
+    """A native learner of three classes: predicts the class after the last one it saw."""
+
+    is_native = True
+
+    def __init__(self):
+        self.last = "a"
+
+    def learn_one(self, x, y):
+        self.last = y
+
+    def predict_proba_one(self, x):
+        return {"a": 0.25, "b": 0.25, "c": 0.25, self.last: 0.5}
+
+    def answer_many(self, X):
+        shares = np.array([list(self.predict_proba_one({}).values())] * X.num_rows)
+        labels = np.array([self.last] * X.num_rows, dtype=object)
+        return SimpleNamespace(labels=labels, probabilities=shares, classes=("a", "b", "c"))
+
+    def answer_learn_many(self, X, y, w=1.0):
+        rows = []
+        for label in y:
+            rows.append(self.answer_many(X.slice(0, 1)))
+            self.learn_one({}, label)
+        labels = np.concatenate([row.labels for row in rows])
+        return SimpleNamespace(
+            labels=labels, probabilities=np.concatenate([row.probabilities for row in rows]), classes=("a", "b", "c")
+        )
+
+
+@pytest.mark.parametrize("labels", [True, False], ids=["labels", "probabilities"])
+def test_a_native_learner_of_several_classes_is_answered_for_by_the_protocol(labels):
+    X, y = pa.table({"x": [1.0, 2.0, 3.0]}), np.array(["b", "c", "a"], dtype=object)
+    engine = Engine(Cycle(), labels=labels)
+    assert engine.is_native
+    scored = engine.learn(X, y)
+    assert scored.y_true.tolist() == ["b", "c", "a"]
+    if labels:
+        assert scored.answers == ["a", "b", "c"]
+    else:
+        assert scored.answers[1] == {"a": 0.25, "b": 0.5, "c": 0.25}
+    assert len(engine.predict(X).answers) == 3

@@ -1,0 +1,141 @@
+"""Predict, score, learn: the one loop behind `progressive`, `run.Session` and every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from stream_maxloss.errors import DecodeError, ModelError, RowError, StreamMaxlossError
+from stream_maxloss.evaluate.delayed import Delayed
+from stream_maxloss.evaluate.engine import Engine, Scored
+
+if TYPE_CHECKING:
+    from stream_maxloss.evaluate.batch import RowBatch
+
+__all__ = ["Board", "Loop"]
+
+Refuse = Callable[[DecodeError], None]
+
+
+class Board(Protocol):
+    """What takes in the scores."""
+
+    def add(self, scored: Scored, slices: Any = None) -> None:
+        """Take in some rows with what the model said of them."""
+
+
+class Loop:
+    """Runs one model over batches: each row is predicted, scored and then learned.
+
+    Parameters
+    ----------
+    engine
+        Runs the model.
+    board
+        Takes the scores.
+    learn
+        Whether to learn, or only to predict.
+    delay
+        Rows between a prediction and its label; 0 for none.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.evaluate import Engine, Loop, RowBatch
+    >>> from stream_maxloss.linear import Perceptron
+    >>> class Mistakes:
+    ...     count = 0
+    ...     def add(self, scored, slices=None):
+    ...         self.count += int((scored.y_pred != scored.y_true).sum())
+    >>> loop = Loop(Engine(Perceptron()), Mistakes())
+    >>> X, y = pa.table({"x": [1.0, -1.0, 1.0]}), [True, False, True]
+    >>> batch, scored = loop.run(RowBatch(X, y))
+    >>> loop.board.count, loop.learned
+    (1, 3)
+
+    """
+
+    def __init__(self, engine: Engine, board: Board, *, learn: bool = True, delay: int = 0) -> None:
+        if delay < 0:
+            raise ValueError(f"delay must not be negative, got {delay!r}; 0 is for labels that come with their rows")
+        self.engine = engine
+        self.board = board
+        self.learns = learn
+        self.delayed = Delayed(engine, board, delay) if delay else None
+        self.learned = 0
+
+    def run(self, batch: RowBatch, refuse: Refuse | None = None) -> tuple[RowBatch, Scored]:
+        """Predict, score and learn some rows; return those that the model took, with what it said of them.
+
+        Parameters
+        ----------
+        batch
+            The rows: all with labels, or all without, whose `y` is None. Those are predicted and not learned; see
+            `RowBatch.runs`.
+        refuse
+            Called with each row that a model of ours refuses, which is then left out. None raises `RowError`.
+
+        Raises
+        ------
+        ModelError
+            If a model that is not ours raises an error, and `refuse` is given: without, that error is raised.
+
+        """
+        try:
+            return self._run(batch, refuse)
+        except StreamMaxlossError:
+            raise
+        except Exception as error:
+            row = self.engine.busy_with
+            if refuse is None or row is None or self.engine.is_native:
+                raise
+            name, told = type(self.engine.model).__name__, str(error) or "no reason given"
+            raise ModelError(
+                f"{batch.address(row)}: {name} must take the row, got {type(error).__name__} from it: {told}; "
+                "correct the model, or leave out what it cannot take"
+            ) from error
+
+    def _run(self, batch: RowBatch, refuse: Refuse | None) -> tuple[RowBatch, Scored]:
+        if self.delayed is not None:
+            return self._run_delayed(self.delayed, batch, refuse)
+        while True:
+            try:
+                scored = self._answer(batch)
+                break
+            except RowError as error:
+                if refuse is None:
+                    raise
+                # The model is unchanged as long as it refuses a row. The address says which; its number within the
+                # batch would only mislead.
+                reason = error.reason.replace(f" of row {error.row}", "", 1)
+                refuse(DecodeError(batch.address(error.row), reason))
+                batch = batch.without([error.row])
+        if batch.y is not None:
+            self.board.add(scored, batch.slices)
+            self.learned += len(batch) if self.learns else 0
+        return batch, scored
+
+    def finish(self, refuse: Refuse | None = None) -> Iterator[None]:
+        """Learn and score what still waits for its label, one row for each step of the iterator."""
+        if self.delayed is not None:
+            for _ in self.delayed.settle_all(refuse):
+                self._count()
+                yield
+
+    def _answer(self, batch: RowBatch) -> Scored:
+        if self.learns and batch.y is not None:
+            return self.engine.learn(batch.X, batch.y, batch.w)
+        return self.engine.predict(batch.X, batch.y)
+
+    def _run_delayed(self, delayed: Delayed, batch: RowBatch, refuse: Refuse | None) -> tuple[RowBatch, Scored]:
+        answers, refused = delayed.run(batch, refuse)
+        self._count()
+        batch = batch.without(refused) if refused else batch
+        return batch, Scored(np.empty(0) if batch.y is None else batch.y, None, None, answers)
+
+    def _count(self) -> None:
+        if self.delayed is not None:
+            self.learned += self.delayed.settled
+            self.delayed.settled = 0
