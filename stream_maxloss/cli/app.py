@@ -2,99 +2,95 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from stream_maxloss import __version__
-from stream_maxloss.cli.compare import compare
-from stream_maxloss.cli.demo import demo
+from stream_maxloss.cli.commands.compare import compare
+from stream_maxloss.cli.commands.demo import demo
+from stream_maxloss.cli.commands.explain import explain
+from stream_maxloss.cli.commands.export import export
+from stream_maxloss.cli.commands.hard import hard
+from stream_maxloss.cli.commands.inspect import inspect
+from stream_maxloss.cli.commands.predict import predict
+from stream_maxloss.cli.commands.resume import resume
+from stream_maxloss.cli.commands.schema import schema
+from stream_maxloss.cli.commands.serve import serve
+from stream_maxloss.cli.commands.tail import tail
+from stream_maxloss.cli.commands.verify import verify
+from stream_maxloss.cli.commands.watch import watch
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
-from stream_maxloss.cli.hard import hard
-from stream_maxloss.cli.inspect import inspect
-from stream_maxloss.cli.late_imports import LateImports
-from stream_maxloss.cli.plain_options import PlainCommand, PlainGroup
-from stream_maxloss.cli.predict import predict
-from stream_maxloss.cli.schema import schema
-from stream_maxloss.cli.tail import tail
-from stream_maxloss.cli.verify import verify
+from stream_maxloss.cli.process.completion import VARIABLE, completion_options
+from stream_maxloss.cli.process.late_imports import LateImports
 from stream_maxloss.errors import StreamMaxlossError
 
 __all__ = ["app", "run"]
 
-app = typer.Typer(
-    name="maxloss",
-    help="Learn from a live stream when the rare, hard rows matter.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    cls=PlainGroup,
-)
+
+class Commands(click.Group):
+    """A group whose help lists the commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and leave."""
-    if wanted:
-        typer.echo(f"maxloss {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=show_version, is_eager=True)
-    ] = False,
-) -> None:
+@click.group(name="maxloss", cls=Commands, context_settings={"show_default": True})
+@click.version_option(__version__, message="maxloss %(version)s", help="Print the version and leave.")
+@completion_options
+def app() -> None:
     """Learn from a live stream when the rare, hard rows matter."""
 
 
-app.command(cls=PlainCommand)(tail)
-app.command(cls=PlainCommand)(predict)
-app.command(cls=PlainCommand)(demo)
-app.command(cls=PlainCommand)(compare)
-app.command(cls=PlainCommand)(schema)
-app.command(cls=PlainCommand)(hard)
-app.command(cls=PlainCommand)(inspect)
-app.command(cls=PlainCommand)(verify)
+for command in (*(tail, resume, serve, watch, predict, demo, compare, schema, hard, explain, export, inspect, verify),):
+    app.add_command(command)
 
 
 def run() -> None:
     """Run the command line; an error that a user can cause is one line on stderr and an exit code."""
     LateImports.install()
+    # Outside of standalone mode click raises its errors instead of printing them, but does not complete words.
     try:
-        code = app(prog_name="maxloss", standalone_mode=False)
+        code = app(prog_name="maxloss", standalone_mode=VARIABLE in os.environ)
+        sys.stdout.flush()  # here a full disk is one line; when Python leaves it is a complaint of its own
     except BrokenPipeError:
-        # Who read our output has gone, as `head` does. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who read our output has gone, as `head` does.
+        give_up_stdout()
         sys.exit(FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except Exception as error:
-        if os.environ.get("MAXLOSS_TRACEBACK") or not is_expected(error):
+    except (StreamMaxlossError, click.ClickException, MemoryError, OSError) as error:
+        if os.environ.get("MAXLOSS_TRACEBACK"):
             raise
         print(one_line(error), file=sys.stderr)  # noqa: T201
+        if isinstance(error, OSError):
+            give_up_stdout()
         sys.exit(code_of(error))
     sys.exit(code if isinstance(code, int) else DONE)
 
 
-def is_expected(error: BaseException) -> bool:
-    """Tell whether an error is the user's to deal with, rather than a defect."""
-    return isinstance(error, StreamMaxlossError | ValueError | TypeError) or is_usage(error)
-
-
-def is_usage(error: BaseException) -> bool:
-    """Tell whether the words on the command line are wrong. Typer keeps the class of such errors to itself."""
-    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+def give_up_stdout() -> None:
+    """Drop what stdout still holds: Python would complain once more when it closes it."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_line(error: Any) -> str:
     """Return what to print for an error: one line, or the help for a command without any words."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        return str(error.format_message())
-    if not is_usage(error):
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else "standard output or another file: "
+        return f"maxloss: {where}{error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return f"maxloss: memory does not suffice: {error or 'no more can be had'}; ask for less, as by --window"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error.format_message()
+    if not isinstance(error, click.ClickException):
         return "maxloss: " + " ".join(str(error).split())
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "maxloss"
-    return f"maxloss: {' '.join(error.format_message().split()).rstrip('.')}; see {command} --help"
+    message = " ".join(error.format_message().split()).rstrip(".")
+    return f"maxloss: {message}{' ' if message.endswith('?') else '; '}see {command} --help"

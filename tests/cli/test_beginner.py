@@ -17,19 +17,48 @@ CASES = {
         2,
         "must name a column, got 'd'",
     ),
-    "text target": (["day.csv", "--target", "kind"], 2, "got the texts usual, rare; say which one counts as positive"),
-    "number target": (["day.csv", "--target", "a"], 3, "day.csv:2: target 'a' must be true/false, 0/1 or -1/1, got"),
+    "text target": (
+        ["day.csv", "--target", "kind", "--model", "lld"],
+        2,
+        "got the texts usual, rare; say which one counts as positive",
+    ),
+    "number target": (
+        ["day.csv", "--target", "a", "--model", "lld"],
+        3,
+        "day.csv:2: target 'a' must be true/false, 0/1 or -1/1, got",
+    ),
+    "number as classes": (["day.csv", "--target", "a", "--task", "class"], 3, "a class, got"),
+    "text as a number": (["day.csv", "--target", "kind", "--task", "number"], 2, "must be a number for a regressor"),
+    "unknown task": (["day.csv", "--target", "fraud", "--task", "rank"], 2, "--task must be class or number"),
+    "task of a learner": (
+        ["day.csv", "--target", "fraud", "--task", "class", "--model", "lld"],
+        2,
+        "--task must come with the model auto",
+    ),
+    "task and positive": (
+        ["day.csv", "--target", "kind", "--task", "class", "--positive", "rare"],
+        2,
+        "must not come with --positive",
+    ),
+    "focus of auto": (["day.csv", "--target", "fraud", "--focus"], 2, "auto scales and replays by itself"),
+    "no scaler of auto": (["day.csv", "--target", "fraud", "--no-scale"], 2, "auto scales and replays by itself"),
+    "replays of auto": (["day.csv", "--target", "fraud", "--replays", "3"], 2, "--set compute=least"),
+    "compute of auto": (["day.csv", "--target", "fraud", "--set", "compute=more"], 2, "compute must be"),
     "wrong path": (["dya.csv", "--target", "fraud"], 5, "dya.csv: file must exist, got no such file; check the path"),
     "unknown ending": (["day.xls", "--target", "fraud"], 5, "file must exist"),
     "unknown model": (["day.csv", "--target", "fraud", "--model", "hing"], 2, "did you mean 'HingeOGD'?"),
     "unknown module": (["day.csv", "--target", "fraud", "--model", "nowhere:tree"], 2, "module must be importable"),
-    "unknown parameter": (["day.csv", "--target", "fraud", "--set", "lrr=1"], 2, "did you mean 'lr'?"),
-    "wrong parameter": (["day.csv", "--target", "fraud", "--set", "lr=-1"], 2, "lr must be positive, got -1"),
+    "unknown parameter": (["day.csv", "--target", "fraud", "--set", "seeed=1"], 2, "did you mean 'seed'?"),
+    "wrong parameter": (["day.csv", "--target", "fraud", "--window", "5", "--set", "memory=-1"], 2, "got -1"),
     "unknown metric": (["day.csv", "--target", "fraud", "--metric", "acuracy"], 2, "did you mean 'Accuracy'?"),
     "metric of regressors": (["day.csv", "--target", "fraud", "--metric", "mae"], 2, "a classifier takes Accuracy"),
-    "misspelt option": (["day.csv", "--targt", "fraud"], 2, "No such option: --targt"),
+    "misspelt option": (["day.csv", "--targt", "fraud"], 2, "'--target'"),
     "wrong schedule": (["day.csv", "--target", "fraud", "--report-every", "often"], 2, "--report-every must be"),
-    "focus without": (["day.csv", "--target", "fraud", "--no-focus", "--window", "5"], 2, "add --focus"),
+    "focus without": (
+        ["day.csv", "--target", "fraud", "--model", "lld", "--no-focus", "--window", "5"],
+        2,
+        "add --focus",
+    ),
     "no broker": (["kafka://127.0.0.1:1/orders", "--target", "y"], 5, "no broker answered"),
     "unknown predictions": (["day.csv", "--target", "fraud", "-p", "out.xls"], 2, "the format must be one of"),
     "fresh without a directory": (
@@ -61,8 +90,8 @@ def test_without_the_kafka_extra_the_pip_command_is_printed(python, tmp_path):
 
 
 DIFFERENCES = {
-    "another model": (["--model", "perceptron"], "model was Scaler | FocusedClassifier"),
-    "another parameter": (["--set", "lr=0.5"], "whose model.classifier.lr was 0.1, and now it is 0.5"),
+    "another model": (["--model", "perceptron"], "model was AutoClassifier"),
+    "another parameter": (["--set", "compute=least"], "whose model.compute was normal, and now it is least"),
     "another target": (["--target", "importance", "--positive", "1"], "whose target was fraud"),
     "other features": (["--exclude", "a"], "whose exclude was none, and now it is a"),
 }
@@ -75,7 +104,7 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_difference(maxloss, day
     done = maxloss("tail", day, "--target", "fraud", "-c", "checkpoints", *more)
     assert done.code == 4
     assert len(done.err.splitlines()) == 1
-    assert "start over with --fresh, or choose another directory" in done.err
+    assert "start over with --fresh (fresh=True), or choose another directory" in done.err
     if case != "another model":
         assert expected in done.err
     assert maxloss("tail", day, "--target", "fraud", "-c", "checkpoints", *more, "--fresh").code == 0

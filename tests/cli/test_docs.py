@@ -8,13 +8,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer.main
 
 from stream_maxloss.cli.app import app
 
 PAGES = Path(__file__).parents[2] / "docs" / "commands"
-GROUP: Any = typer.main.get_command(app)
+GROUP: Any = app
 COMMANDS = sorted(GROUP.commands)
 
 
@@ -41,6 +41,25 @@ def test_every_command_says_what_it_does(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_has_help(name: str) -> None:
     assert [parameter.name for parameter in parameters_of(name) if not parameter.help] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_fits_a_screen(name: str) -> None:
+    command = GROUP.commands[name]
+    lines = command.get_help(click.Context(command, info_name=f"maxloss {name}", terminal_width=80)).splitlines()
+    assert len(lines) <= 24, "\n".join(lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", ["tail", "predict", "compare"])
+def test_all_options_are_explained_in_full_by_what_they_are_about(name: str) -> None:
+    command = GROUP.commands[name]
+    context = click.Context(command, info_name=f"maxloss {name}", terminal_width=80)
+    context.meta["help in full"] = True
+    text = "".join(command.get_help(context).split())  # lines may be broken at hyphens, too
+    assert "Source:" in text
+    assert "Reportsandpredictions:" in text
+    assert [part.name for part in parameters_of(name) if "".join(part.help.split()) not in text] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,0 +1,358 @@
+"""`maxloss tail`: predict, score, then learn every row of a source."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from stream_maxloss.cli.exit_codes import ALERT, DONE
+from stream_maxloss.cli.options.columns import (
+    metric_option,
+    positive_option,
+    read_slices,
+    slices_option,
+    tail_column_options,
+    task_option,
+)
+from stream_maxloss.cli.options.config import config_option
+from stream_maxloss.cli.options.group import grouped
+from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
+from stream_maxloss.cli.options.model import model_options
+from stream_maxloss.cli.options.saved import ResumableCommand, kept_command
+from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
+from stream_maxloss.cli.options.tasks import choose_task, read_head, require_task, resumed_model, resumed_task
+from stream_maxloss.cli.options.usage import require_choice
+from stream_maxloss.cli.reports.messages import Messages
+from stream_maxloss.errors import StreamMaxlossError, UsageError
+
+if TYPE_CHECKING:
+    from stream_maxloss.cli.options.models import ModelSettings
+    from stream_maxloss.cli.reports.base import Report
+    from stream_maxloss.run import Columns, Session, Tail
+    from stream_maxloss.run.alerts import Alert
+
+__all__ = ["tail"]
+
+
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """What the options say about checkpoints."""
+
+    checkpoint: Path | None
+    resume: bool
+    checkpoint_every: str
+    keep_checkpoints: int
+    allow_pickle: bool
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What the options say about reports."""
+
+    output: str
+    report_every: str
+    slices: str
+    alerts: tuple[str, ...]
+    actions: tuple[str, ...]
+    quiet: bool
+    verbose: bool
+    watch: str | None
+
+
+checkpoint_options = grouped(
+    "checkpoints",
+    CheckpointOptions,
+    click.option(
+        "--checkpoint",
+        "-c",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Keep checkpoints here, and go on from the last one.",
+    ),
+    click.option(
+        "--resume/--fresh", default=True, help="Go on from the last checkpoint, or set it aside and start over."
+    ),
+    click.option("--checkpoint-every", metavar="ROWS|SECONDSs", default="5s", help="How often to write one."),
+    click.option("--keep-checkpoints", type=click.IntRange(min=1), default=3, help="How many checkpoints to keep."),
+    click.option(
+        "--allow-pickle", is_flag=True, help="Pickle a model that is not ours; load only your own checkpoints."
+    ),
+)
+report_options = grouped(
+    "reports",
+    ReportOptions,
+    click.option("--output", "-o", metavar="text|jsonl", default="text", help="Form of the reports."),
+    click.option("--report-every", metavar="ROWS|SECONDSs|FACTORx", default="2x", help="How often to report."),
+    slices_option,
+    click.option(
+        "--alert",
+        "alerts",
+        metavar="CONDITION",
+        multiple=True,
+        help="Say when something is wrong: 'worst_slice.Recall<0.5 for 10000', 'since_last.MAE>3', 'lag>100000'.",
+    ),
+    click.option(
+        "--on-alert",
+        "actions",
+        metavar="exit|run=COMMAND|post=URL",
+        multiple=True,
+        help="And end with exit code 6, run a command, or post to a server on this machine.",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="No reports, only errors."),
+    click.option("--verbose", "-v", is_flag=True, help="Log every checkpoint."),
+    click.option("--watch", metavar="PORT", help="Show the run on a live page at this port of this machine."),
+)
+
+
+@click.command(cls=ResumableCommand)
+@tail_source_options
+@tail_column_options
+@positive_option
+@task_option
+@intake_options
+@model_options
+@metric_option
+@click.option("--delay", type=click.IntRange(min=0), default=0, help="Rows until a label is known.")
+@click.option("--labels", metavar="SOURCE", help="Where labels come from later, joined with their rows by --key.")
+@click.option(
+    "--label-ttl",
+    metavar="ROWS|DURATION",
+    default="100000",
+    help="How long a row waits for its label: rows, or 45s, 30m, 12h, 7d by --time.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Stop at this many rows in all, a resumed run's included.")
+@click.option(
+    "--text-limit",
+    metavar="VALUES",
+    type=click.IntRange(min=1),
+    help="Values of a text column to keep apart, 65,536 by default; later ones count as one, (other).",
+)
+@bad_record_options
+@click.option("--predictions", "-p", metavar="FILE|kafka://...", help="Write what was predicted for each row.")
+@checkpoint_options
+@report_options
+@click.option("--dry-run", is_flag=True, help="Read some rows, say what would be done, and write nothing.")
+@config_option
+def tail(
+    source: SourceOptions,
+    columns: Columns,
+    intake: IntakeOptions,
+    model: ModelSettings,
+    bad: BadRecordOptions,
+    checkpoints: CheckpointOptions,
+    reports: ReportOptions,
+    predictions: str | None,
+    metrics: tuple[str, ...],
+    positive: str | None,
+    task: str | None,
+    text_limit: int | None,
+    labels: str | None,
+    dry_run: bool,
+    **scope: Any,
+) -> int:
+    """Predict, score, then learn every row of a source, and show how it goes.
+
+    Reports go to stdout, messages to stderr. On a terminal the reports are a live view. Exit codes: 0 done or stopped
+    by SIGTERM, 1 failed, 2 invalid arguments, 3 bad data, 4 checkpoint unusable, 5 source unavailable or with a gap,
+    130 interrupted.
+    """
+    from stream_maxloss.cli.options.models import build_model
+    from stream_maxloss.run import Schedule, Tail, TextValues
+
+    messages = Messages(reports.quiet, reports.verbose)
+    messages.catch_all()
+    require_choice("--output", reports.output, ("text", "jsonl"))
+    target = columns.target
+    if target is None:
+        raise UsageError(f"--target must name the label's column{peek_columns(source)}")
+    if checkpoints.checkpoint is None and not checkpoints.resume:
+        raise UsageError("--fresh must come with --checkpoint DIR; without one every run is fresh")
+    late = None
+    if labels is not None:
+        late, columns = source.for_labels(labels), replace(columns, may_lack=("target",))
+    taking = intake.make()
+    reading = {"types": csv_types(taking)}
+    context = click.get_current_context()
+    saved = context.meta.get("run")
+    model = resumed_model(model, saved, is_default=is_left_out("name"))
+    require_task(task, positive, model.is_auto, model.takes_classes)
+    found = resumed_task(saved, task, positive) if model.takes_classes else None
+    # A run that goes on knows what its columns are.
+    is_known = saved is not None and (found is not None or not model.takes_classes)
+    head = None if is_known else read_head(source, columns.wanted, **reading)
+    if model.takes_classes:
+        labelled = head if late is None else read_head(late, None)
+        found = found or choose_task(labelled, target, positive, task, model.is_auto)
+        if found is not None:
+            task, metrics = found.kind, metrics or found.metrics
+            if found.reason:
+                messages.say(found.reason)
+    if not model.is_auto and model.scale is None and source.is_sparse:
+        model = replace(model, scale=False)
+    bad_records = bad.make()
+    run = Tail(
+        source.open(bad_records, columns.wanted, **reading),
+        build_model(model, task),
+        columns,
+        metrics=metrics,
+        positive=positive,
+        task=task,
+        bad_records=bad_records,
+        labels=None if late is None else late.open(bad_records),
+        predictions=None
+        if predictions is None or dry_run
+        else source.open_predictions(predictions, columns.key is not None),
+        checkpoint=None if dry_run else checkpoints.checkpoint,
+        fresh=not checkpoints.resume,
+        checkpoint_every=Schedule(checkpoints.checkpoint_every, "--checkpoint-every"),
+        report_every=Schedule(reports.report_every, "--report-every"),
+        keep=context.meta.get("checkpoints to keep", checkpoints.keep_checkpoints),
+        allow_pickle=checkpoints.allow_pickle,
+        names={"source": source.name, "predictions": predictions or ""},
+        texts=TextValues(text_limit),
+        intake=taking,
+        head=head,
+        command=kept_command(context),
+        alerts=reports.alerts,
+        **scope,
+    )
+    if dry_run:
+        return rehearse(run, {"predictions": predictions, "checkpoints": checkpoints.checkpoint})
+    with watched_by(run, reports.watch, messages):
+        return follow(run, reports, messages)
+
+
+@contextlib.contextmanager
+def watched_by(run: Tail, port: str | None, messages: Messages) -> Iterator[None]:
+    """Show a run on a live page, if that was asked for."""
+    if port is None:
+        yield
+        return
+    from stream_maxloss.cli.options.listening import transport_at
+    from stream_maxloss.serve.server import require_extra, watched
+    from stream_maxloss.serve.watcher import Watcher
+
+    require_extra()
+    watcher = Watcher(run)
+    with watched(watcher.bulletin, transport_at(port), messages.say):
+        yield
+
+
+def is_left_out(option: str) -> bool:
+    """Return whether neither the user nor a configuration file has given an option."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
+
+
+def follow(run: Tail, options: ReportOptions, messages: Messages) -> int:
+    """Run to the end, the limit or a signal; return the exit code."""
+    from stream_maxloss.cli.process.signals import SignalFlags
+    from stream_maxloss.cli.reports.alert_actions import AlertActions
+    from stream_maxloss.run.certificate import certificate_line
+
+    most, actions = read_slices(options.slices), AlertActions(options.actions, messages)
+
+    def act(alert: Alert) -> None:
+        actions(alert)
+        run.is_stopped = actions.ends and actions.raised
+
+    run.on_alert = act
+    with run, contextlib.closing(make_report(run, options)) as report, SignalFlags(report.leave_at_once) as flags:
+        run.requests = flags
+        run.on_step = lambda: report.tick(run.measure)
+        for progress in run:
+            report.report(progress)
+        board = run.session.board
+        report.finish(run.measure(), board.slices() if options.output == "jsonl" else last_words(run, most))
+    if (line := certificate_line(run.model)) is not None:
+        messages.say(line)
+    warn(run.session, messages)
+    if actions.ends and actions.raised:
+        return ALERT
+    return flags.exit_code if flags.stopped else DONE
+
+
+def last_words(run: Tail, most: int | None) -> str | None:
+    """Return what follows the scores: the slices, and what `auto` has chosen."""
+    from stream_maxloss.cli.reports.experts import experts_text
+
+    parts = [part for part in (run.session.board.slice_table(most), experts_text(run.model)) if part is not None]
+    return "\n\n".join(parts) or None
+
+
+def make_report(run: Tail, options: ReportOptions) -> Report:
+    """Return what shows progress: nothing, JSON lines, a live view on a terminal, or lines."""
+    if options.quiet:
+        from stream_maxloss.cli.reports.base import QuietReport
+
+        return QuietReport()
+    if options.output == "jsonl":
+        from stream_maxloss.cli.reports.jsonl import JsonlReport
+
+        return JsonlReport(sys.stdout)
+    if sys.stdout.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
+        from stream_maxloss.cli.reports.details import look_at
+        from stream_maxloss.cli.reports.live import LiveReport
+
+        return LiveReport(run.names["source"], lambda: look_at(run), sys.stdout, saves=run.store is not None)
+    from stream_maxloss.cli.reports.plain import PlainReport
+
+    return PlainReport(sys.stdout, slices=run.columns.slice_by is not None)
+
+
+def warn(session: Session, messages: Messages) -> None:
+    """Point to what is probably a mistake."""
+    if session.unlabelled and session.target is not None:
+        messages.say(
+            f"{session.unlabelled:,} of {session.rows:,} rows had no {session.target.name!r}: predicted, not learned"
+        )
+    if not session.rows:
+        messages.say("warning: the source had no rows")
+    elif session.target is not None and session.target.positive is not None and not session.target.seen_positive:
+        messages.say(f"warning: no row had the target {session.target.positive!r}; check --positive")
+
+
+def peek_columns(options: SourceOptions) -> str:
+    """Return the columns of a source, for an error message; nothing where looking would cost rows or time."""
+    from stream_maxloss.run.closest import listed
+
+    if not options.sources:
+        return ""
+    with contextlib.suppress(StreamMaxlossError), options.open() as source:
+        if source.waits:
+            return "; maxloss schema shows the columns"
+        source.open()
+        batch = source.next_batch(1, 1.0)
+        return "" if batch is None else f"; there are {listed(batch.records.schema.names)}"
+    return ""
+
+
+def rehearse(run: Tail, places: dict[str, Any]) -> int:
+    """Read some rows, learn them with a throw-away model, and say what would be done."""
+    from stream_maxloss.run.closest import listed
+
+    path = run.bad_records.path
+    if path is not None:
+        raise UsageError(f"--dry-run must not come with a dead-letter file, got {path}; use --on-bad skip")
+    with run:
+        session = run.session
+        session.step(cut_at=1000, timeout=1.0)
+    positive = "" if session.target is None or not session.target.positive else f" = {session.target.positive}"
+    lines = [
+        f"source       {run.names['source']}",
+        f"target       {run.columns.target}{positive}",
+        f"features     {listed(session.feed.features, 20)}",
+        f"model        {type(run.model).__name__}: " + " ".join(str(run.model).split()),
+        f"metrics      {', '.join(session.board.names)}",
+        *(f"{name:<12} {place or 'none'}" for name, place in places.items()),
+        f"rows read    {session.rows} (nothing was written)",
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return DONE

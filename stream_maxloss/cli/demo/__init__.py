@@ -1,0 +1,1 @@
+"""The stream and the two learners of `maxloss demo`."""

@@ -1,0 +1,142 @@
+"""The options of a run, kept in its checkpoints, so that going on needs none of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from stream_maxloss.cli.options.group import Command
+from stream_maxloss.errors import CheckpointError, StreamMaxlossError, UsageError
+
+if TYPE_CHECKING:
+    from stream_maxloss.checkpoint import Content
+
+__all__ = ["ResumableCommand", "command_of", "kept_command", "saved_content"]
+
+NOT_KEPT = ("checkpoint", "resume", "dry_run", "quiet", "verbose", "limit", "predictions")
+"""Options of one call, not of the run; where predictions go is kept with them."""
+
+MODEL = ("settings", "focus", "window", "replays", "slack", "share", "scale", "certify", "seed")
+"""Options that belong to the model that is named."""
+
+
+class ResumableCommand(Command):
+    """A command that takes options which are left out from the checkpoint that it goes on from."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words, then fill in what was left out."""
+        rest = super().parse_args(ctx, args)
+        directory = ctx.params.get("checkpoint")
+        if directory is not None and ctx.params.get("resume") and not ctx.resilient_parsing:
+            content = saved_content(directory)
+            run = None if content is None else content.values.get("run")
+            ctx.meta["run"] = run if isinstance(run, dict) else None
+            if content is not None and "command" in content.values:
+                fill_in(ctx, command_of(content), content.values.get("predictions"))
+        return rest
+
+
+def saved_content(directory: Path) -> Content | None:
+    """Return the newest whole checkpoint of a directory; None where there is none, which the run itself will say."""
+    from stream_maxloss.checkpoint import CheckpointStore
+
+    with contextlib.suppress(StreamMaxlossError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run itself will say what is damaged
+        store = CheckpointStore(directory)
+        if store.list():
+            return store.load(allow_pickle=True)
+    return None
+
+
+def kept_command(ctx: click.Context) -> dict[str, Any]:
+    """Return what to keep of a call: its options, where it was made, and which secrets were left out."""
+    options: dict[str, Any] = {}
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        if name in ctx.params and name not in NOT_KEPT and is_given(ctx, name):
+            options[name] = plain(ctx.params[name])
+    secrets = [text.partition("=")[0] for text in options.get("extra", ()) if is_secret(text)]
+    if "extra" in options:
+        options["extra"] = [text for text in options["extra"] if not is_secret(text)]
+    return {"options": options, "folder": str(Path.cwd()), "secrets": secrets}
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether an option was given, now or when the run began."""
+    return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def is_secret(text: str) -> bool:
+    """Return whether a setting of `-X` must not be written down."""
+    from stream_maxloss_connectors.kafka.settings import mask_settings
+
+    name = text.partition("=")[0]
+    return bool(mask_settings({name: ""})[name])
+
+
+def plain(value: Any) -> Any:
+    """Return the value of an option as JSON keeps it."""
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return os.fspath(value) if isinstance(value, Path) else value
+
+
+def command_of(content: Content) -> dict[str, Any]:
+    """Return the options that a checkpoint holds; it may say anything.
+
+    Raises
+    ------
+    CheckpointError
+        If it holds none.
+
+    """
+    kept = content.values.get("command")
+    found: dict[str, Any] = kept if isinstance(kept, dict) else {}
+    options, secrets = found.get("options"), found.get("secrets", [])
+    if not isinstance(options, dict) or not all(isinstance(name, str) for name in secrets):
+        raise CheckpointError(
+            "a checkpoint must hold the options of its run to be resumed by itself, got none; name them once more: "
+            "maxloss tail SOURCE --target COLUMN ... --checkpoint DIR"
+        )
+    return {"options": options, "folder": found.get("folder"), "secrets": list(secrets)}
+
+
+def fill_in(ctx: click.Context, command: dict[str, Any], predictions: Any) -> None:
+    """Give options that were left out the values that they had."""
+    kept = command["options"]
+    if isinstance(predictions, dict) and isinstance(predictions.get("uri"), str) and predictions["uri"]:
+        kept = {**kept, "predictions": predictions["uri"]}
+    # Of another model than the run's the settings are not wanted; the run itself says that it is another.
+    other = is_given(ctx, "name") and ctx.params["name"] != kept.get("name", ctx.params["name"])
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        if name not in kept or (other and name in MODEL):
+            continue
+        if name == "extra":
+            ctx.params[name] = (*cast(ctx, parameter, kept[name]), *ctx.params[name])
+        elif not is_given(ctx, name):
+            ctx.params[name] = cast(ctx, parameter, kept[name])
+        else:
+            continue
+        ctx.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+    known = {text.partition("=")[0] for text in ctx.params["extra"]}
+    for name in command["secrets"]:
+        if name not in known:
+            raise UsageError(f"-X {name}=... must be given again: secrets are not kept in checkpoints")
+
+
+def cast(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return the value of an option as click would have read it."""
+    try:
+        found = parameter.type_cast_value(ctx, value)
+    except (click.BadParameter, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"the checkpoint's option {parameter.opts[0]} must be one, got {value!r}; use another checkpoint"
+        ) from error
+    return tuple(found) if parameter.multiple or parameter.nargs == -1 else found

@@ -1,0 +1,38 @@
+"""Predictions on standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from stream_maxloss_connectors import Position, Sink
+
+__all__ = ["StdoutSink"]
+
+
+class StdoutSink(Sink):
+    """JSON lines on standard output."""
+
+    exactly_once = False
+
+    def open(self, position: Mapping[str, Any] | None = None) -> None:
+        """Do nothing."""
+
+    def write(self, records: pa.RecordBatch) -> None:
+        """Write rows."""
+        options = orjson.OPT_APPEND_NEWLINE
+        sys.stdout.buffer.write(
+            b"".join([orjson.dumps(row, option=options, default=str) for row in records.to_pylist()])
+        )
+        sys.stdout.buffer.flush()
+
+    def flush(self) -> Position:
+        """Return nothing: what was printed cannot be taken back."""
+        return {}
+
+    def close(self) -> None:
+        """Do nothing."""
