@@ -1,0 +1,3 @@
+"""The service over HTTP, as an ASGI application."""
+
+from __future__ import annotations

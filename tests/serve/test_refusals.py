@@ -1,0 +1,118 @@
+"""What the service refuses: what it cannot understand, what is too much, and who has no right."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from stream_maxloss.serve.bodies import ARROW_TYPE
+from stream_maxloss.serve.limits import Limits
+from stream_maxloss.serve.tokens import Right, Tokens
+
+LINES = {"Content-Type": "application/x-ndjson"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "kind", "status", "reason"),
+    [
+        ("POST", "/learn", b"{", "application/json", 400, "one JSON object|JSON"),
+        ("POST", "/learn", b"[1", "application/json", 400, "JSON"),
+        ("POST", "/learn", b"{}", "text/plain", 415, "Content-Type"),
+        ("POST", "/learn", b"{}", "", 415, "Content-Type"),
+        ("POST", "/learn", b"x", ARROW_TYPE, 400, "Arrow IPC stream"),
+        ("POST", "/learn", b'{"a": 1}', "application/json", 400, "target must name a column, got 'y'"),
+        ("POST", "/learn", b'{"y": true, "kind": "u"}', "application/json", 400, "must have features"),
+        ("POST", "/learn", b'{"y": "spam", "a": 1, "kind": "u"}', "application/json", 400, "true/false, 0/1 or -1/1"),
+        ("GET", "/learn", b"", "", 405, "takes POST"),
+        ("GET", "/nowhere", b"", "", 404, "there is no /nowhere"),
+        ("GET", "/hard?k=0", b"", "", 400, "k must be a whole number"),
+        ("GET", "/experts", b"", "", 409, "must be auto"),
+        ("GET", "/explain", b"", "", 400, "must be given a row"),
+        ("GET", "/v2/models/other", b"", "", 404, "is called 'shop'"),
+        ("POST", "/v2/models/shop/infer", b"[]", "application/json", 400, "an object with inputs"),
+        ("POST", "/predict", b"[" * 100_000, "application/json", 400, "nested at most 64"),
+    ],
+)
+def test_what_cannot_be_understood_is_told_in_one_line(served, method, path, body, kind, status, reason):
+    async def ask(client):
+        headers = {"Content-Type": kind} if kind else {}
+        return await client.request(method, path, content=body, headers=headers)
+
+    answer = served(ask)
+    assert answer.status_code == status, answer.text
+    if status != 404 or path.startswith("/v2"):
+        import re
+
+        assert re.search(reason, answer.json()["error"]), answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_too_much_is_refused(served, rows):
+    limits = Limits(body_bytes=2000, body_rows=10, queue_rows=12)
+
+    async def ask(client):
+        await client.post("/learn", json=rows(1))
+        long = await client.post("/learn", json=rows(100))
+        many = await client.post("/learn", content=b"{}\n" * 11, headers=LINES)
+        # Nobody learns while the loop is not let run: all of these come at once.
+        busy = await asyncio.gather(*(client.post("/learn", json=rows(5)) for _ in range(8)))
+        return long, many, busy
+
+    long, many, busy = served(ask, limits=limits)
+    assert (long.status_code, many.status_code) == (413, 413)
+    statuses = [answer.status_code for answer in busy]
+    assert set(statuses) == {200, 429}
+    assert next(answer for answer in busy if answer.status_code == 429).headers["retry-after"] == "1"
+
+
+def test_a_log_that_cannot_be_written_is_503_and_nothing_is_learned(served, rows, monkeypatch):
+    async def ask(client):
+        await client.post("/learn", json=rows(1))
+        journal = client.service.log.journal
+
+        def full(records):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(journal, "append", full)
+        failed = await client.post("/learn", json=rows(2))
+        monkeypatch.undo()
+        after = await client.post("/learn", json=rows(3))
+        return failed, after, client.service.tail.session.learned
+
+    failed, after, learned = served(ask)
+    assert failed.status_code == 503
+    assert after.json()["sequence"] == 2
+    assert learned == 4
+
+
+def test_without_a_token_nothing_is_answered_but_health(served, rows):
+    tokens = Tokens({"r" * 16: Right.READ, "l" * 16: Right.LEARN})
+    reader, teacher = ({"Authorization": f"Bearer {letter * 16}"} for letter in "rl")
+
+    async def ask(client):
+        routes = client.service.application.routes
+        bare = {}
+        for route in routes:
+            answer = await client.request(route.method, route.path.replace("{name}", "shop"))
+            bare[route.path] = answer.status_code
+        statuses = [
+            (await client.post("/learn", json=rows(1), headers=reader)).status_code,
+            (await client.post("/learn", json=rows(1), headers=teacher)).status_code,
+            (await client.post("/predict", json=rows(1)[0], headers=reader)).status_code,
+            (await client.get("/", auth=("me", "r" * 16))).status_code,
+            (await client.get("/", auth=("me", "wrong"))).status_code,
+        ]
+        return bare, statuses
+
+    bare, statuses = served(ask, tokens=tokens)
+    assert {path for path, status in bare.items() if status != 401} == {"/v2/health/live", "/v2/health/ready"}
+    assert statuses == [403, 200, 200, 200, 401]
+
+
+def test_another_name_for_this_machine_is_misdirected(served):
+    async def ask(client):
+        return await client.get("/schema", headers={"Host": "evil.example"}), await client.get("/schema")
+
+    evil, good = served(ask, hosts=frozenset({"localhost"}))
+    assert (evil.status_code, good.status_code) == (421, 200)
