@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from stream_maxloss_connectors.follow import FollowedSource
+from stream_maxloss_connectors.follow.source import FollowedSource
 
 
 def lines(*numbers):

@@ -8,13 +8,12 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import IsolationLevel, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.kafka.client import client_logger
-from stream_maxloss_connectors.kafka_download import fetch_kafka
-from stream_maxloss_connectors.local_broker import LocalBroker
+from tools.kafka_broker import LocalBroker, fetch_kafka
 
 PROJECT = Path(__file__).parents[2]
 
@@ -60,6 +59,24 @@ class TestBroker:
                 except BufferError:
                     producer.poll(0.1)
         assert producer.flush(60) == 0
+
+    def settle(self, topic: str, seconds: float = 30.0) -> None:
+        """Wait until the ends of the topic's transactions are in its partitions.
+
+        A broker answers `commit_transaction` when the decision is durable and writes it into the partitions a moment
+        later: until then a reader of committed records stops in front of rows that are committed.
+        """
+        deadline = time.monotonic() + seconds
+        partitions = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
+        places = [TopicPartition(topic, partition) for partition in partitions]
+        while self._ends(places, IsolationLevel.READ_COMMITTED) != self._ends(places, IsolationLevel.READ_UNCOMMITTED):
+            assert time.monotonic() < deadline, f"{topic} still has an open transaction after {seconds} s"
+            time.sleep(0.02)
+
+    def _ends(self, places: list[TopicPartition], isolation: IsolationLevel) -> list[int]:
+        latest = {place: OffsetSpec.latest() for place in places}
+        found = self.admin.list_offsets(latest, isolation_level=isolation, request_timeout=10)
+        return [found[place].result(timeout=15).offset for place in places]
 
     def clean(self) -> None:
         for name in self._topics:

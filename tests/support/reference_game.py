@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from stream_maxloss.focus.game import Game, replay_entry_point
+from stream_maxloss.focus.policy import Exponential
 from stream_maxloss.linear import (
     LLD,
     LLM,
@@ -17,16 +20,14 @@ from stream_maxloss.linear import (
     Perceptron,
     Winnow,
 )
-from stream_maxloss.linear.memory import HEADER
-from stream_maxloss.linear.rules import game_loss
 
-SETTINGS = {"window": 40, "replays": 4, "seed": 7}
+SETTINGS = {"window": 40, "replays": 4, "seed": 7, "policy": "exponential"}
 LEARNERS = {
     "perceptron": Perceptron(),
     "hinge": HingeOGD(),
     "hinge-ball": HingeOGD(radius=2.0, margin=0.5),
     "pegasos": Pegasos(),
-    "margin-pursuit": MarginPursuit(),
+    "margin-pursuit": MarginPursuit(gamma=0.5),
     "lld": LLD(),
     "llm": LLM(),
     "winnow": Winnow(),
@@ -48,10 +49,27 @@ def as_dicts(frame):
     return dicts
 
 
+def own_loss(learner, score, target):
+    """Return the loss in [0, 1] that each learner's docstring promises, in plain Python."""
+    z = target * score
+    if isinstance(learner, Perceptron | Winnow | BalancedWinnow):
+        # A score of 0 says True.
+        return float((score >= 0.0) != (target > 0.0))
+    if isinstance(learner, LLD | LLM):
+        mu = learner.mu if isinstance(learner, LLD) else math.log((1 - learner.epsilon) / learner.epsilon)
+        return (np.logaddexp(0.0, -z) - np.logaddexp(0.0, -z - mu)) / mu / (1.0 + math.exp(-z - mu))
+    level = {HingeOGD: "margin", MarginPursuit: "gamma"}.get(type(learner))
+    return min(1.0, max(0.0, 1.0 - z / (getattr(learner, level) if level else 1.0)))
+
+
 class Reference:
     """Focused learning spelled out: the game's parts in Python, the learner through `learn_one`."""
 
-    def __init__(self, learner, loss=None, slack=None, admission="all", share=0.0, window=40, replays=4, seed=7):
+    def __init__(
+        self, learner, loss=None, slack=None, admission="all", share=0.0, window=40, replays=4, seed=7, policy=None
+    ):
+        if policy not in (None, "exponential"):
+            raise ValueError(f"the reference plays with the paper's weights, got {policy!r}")
         self.learner, self.loss = learner, loss
         self.game = Game(window, replays, 0.5, None, share, admission, slack, 0, "history", seed)
         self.rows = {}
@@ -69,16 +87,12 @@ class Reference:
             row, label, weight = self.rows[slot]
             score = self.learner._model.score(row)
             target = 1.0 if label else -1.0
-            loss = (
-                self.loss(target * score)
-                if self.loss
-                else game_loss(self.learner._model.memory[:HEADER], score, target)
-            )
+            loss = self.loss(target * score) if self.loss else own_loss(self.learner, score, target)
             self.learner.learn_one(row, label, w=weight)
             if game.slack.active:
                 loss -= game.slack.get(slot)
                 game.slack.step(slot)
-            slot, p = replay_entry_point()(game.handle, slot, p, loss, left > 0)
+            slot, p = replay_entry_point(Exponential.raised)(game.handle, slot, p, loss, left > 0)
 
 
 def assert_same_game(reference, focused):
