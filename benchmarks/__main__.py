@@ -53,20 +53,30 @@ def chosen(only: list[str] | None) -> dict[str, set[str]]:
 
 
 def narrowed(name: str, points: list[Point], wanted: set[str]) -> tuple[list[Point], set[str]]:
-    """Return the points, each with the one system asked for if any, and the names of those that were asked for."""
-    asked = {text.partition(":")[0]: text.partition(":")[2] for text in wanted}
-    unknown = asked.keys() - {point.name for point in points}
+    """Return the points, each with the systems that were named, if any, and the names of the points to run."""
+    named: dict[str, set[str]] = {}
+    for text in wanted:
+        point_name, _, system = text.partition(":")
+        named.setdefault(point_name, set()).add(system)
+    unknown = named.keys() - {point.name for point in points}
     if unknown:
         known = ", ".join(point.name for point in points)
         raise SystemExit(f"--only must name a point of {name}, got {sorted(unknown)}; there are {known}")
     alone = []
     for point in points:
-        system = asked.get(point.name)
-        if system and (point.kind != "fact" or system not in point.systems):
-            known = ", ".join(point.systems) if point.kind == "fact" else "none: its systems are timed in turns"
-            raise SystemExit(f"--only must name a system of {name}:{point.name}, got {system!r}; there are {known}")
-        alone.append(replace(point, systems=(system,)) if system else point)
-    return alone, set(asked)
+        systems = named.get(point.name, {""})
+        # A point that is also named without a system is wanted whole.
+        alone.append(point if "" in systems else replace(point, systems=known_systems(name, point, systems)))
+    return alone, set(named)
+
+
+def known_systems(name: str, point: Point, wanted: set[str]) -> tuple[str, ...]:
+    """Return the wanted systems of a point in the point's order."""
+    unknown = wanted if point.kind != "fact" else wanted - set(point.systems)
+    if unknown:
+        known = ", ".join(point.systems) if point.kind == "fact" else "none: its systems are timed in turns"
+        raise SystemExit(f"--only must name a system of {name}:{point.name}, got {sorted(unknown)}; there are {known}")
+    return tuple(system for system in point.systems if system in wanted)
 
 
 def run_case(name: str, wanted: set[str], quick: bool) -> dict[str, Any]:

@@ -52,13 +52,15 @@ def scaled_dicts(table: Any, clip: float) -> tuple[list[dict[str, float]], list[
     import pyarrow as pa
 
     from stream_maxloss.linear.statistics import scale_stretch
+    from stream_maxloss.machine.pointers import address_of
 
     texts = [field.name for field in table.schema if not pa.types.is_primitive(field.type)]
     numbers = [name for name in table.column_names if name not in texts]
     data = np.column_stack([np.asarray(table.column(name), dtype=np.float64) for name in numbers])
     shown, columns = np.empty_like(data), np.arange(len(numbers))
     statistics = np.zeros((3, len(numbers)))
-    scale_stretch(statistics, columns, np.zeros(1, np.int64), columns, data.reshape(-1), shown.reshape(-1), clip)
+    at, width = address_of(columns), len(numbers)
+    scale_stretch(address_of(statistics), width, at, len(data), 0, at, width, address_of(data), address_of(shown), clip)
     flags = {}
     for name in texts:
         words = np.asarray(table.column(name).to_pylist())

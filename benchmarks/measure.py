@@ -56,24 +56,24 @@ class Effort:
         self.seconds = seconds
 
 
-def environment() -> dict[str, str]:
+def environment(root: Path = ROOT) -> dict[str, str]:
     """Return what a process that measures has to be told."""
-    paths = [str(ROOT), str(ROOT / "connectors"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(root), str(root / "connectors"), os.environ.get("PYTHONPATH", "")]
     return {**ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 class Worker:
-    """A process that runs one system."""
+    """A process that runs one system, of this tree or of the one in another `root`."""
 
-    def __init__(self, case: str, system: str, point: Point, seconds: float) -> None:
+    def __init__(self, case: str, system: str, point: Point, seconds: float, root: Path = ROOT) -> None:
         command = [sys.executable, "-m", "benchmarks.worker", case, system, str(seconds)]
         self.process = subprocess.Popen(
             [*command, json.dumps(point.settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
-            env={**os.environ, **environment()},
+            cwd=root,
+            env={**os.environ, **environment(root)},
         )
 
     def read(self) -> dict[str, Any]:

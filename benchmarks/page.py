@@ -24,7 +24,7 @@ that count errors run two systems at once. Every figure can be had alone by the 
 project's folder with the extra `bench` installed.
 
 Where the time of each hot path goes is in [profiles.md](profiles.md); what focus does, buys and costs in
-[focus.md](focus.md).
+[focus.md](focus.md); how well every system predicts, over streams of many kinds, in [streams.md](streams.md).
 """
 
 

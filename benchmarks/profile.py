@@ -48,10 +48,10 @@ def learn_one(features: int) -> Pieces:
     stream = as_dicts(*dense_rows(max(100, 4000 // features), features))
     ours, peer = Perceptron(), linear_model.Perceptron()
     for x, y in stream:
+        ours.predict_one(x)
         ours.learn_one(x, y)
         peer.learn_one(x, y)
     model = ours._model
-    handle = (model.address, model.columns_at, model.names)
 
     def each(call: Callable[[Any, Any], Any]) -> Callable[[], None]:
         def work() -> None:
@@ -62,7 +62,7 @@ def learn_one(features: int) -> Pieces:
 
     rows = len(stream)
     yield "loop and an empty Python call", cost(each(lambda x, y: None), rows)
-    yield "kernel that reads the dict and scores", cost(each(lambda x, y: model.score_row(*handle, x)), rows)
+    yield "kernel that reads the dict and scores", cost(each(lambda x, y: model.score_row(model.shortcut, x)), rows)
     yield "predict_one", cost(each(lambda x, y: ours.predict_one(x)), rows)
     yield "learn_one", cost(each(ours.learn_one), rows)
     yield "River's predict_one", cost(each(lambda x, y: peer.predict_one(x)), rows)
@@ -75,23 +75,22 @@ def learn_many(features: int) -> Pieces:
     from stream_maxloss.labels import signs_of
     from stream_maxloss.linear import Perceptron
     from stream_maxloss.linear.batch_checks import row_weights
-    from stream_maxloss.linear.columnar import run_columns
+    from stream_maxloss.linear.batches import learn_columns
+    from stream_maxloss.linear.labelled import Labelled
     from stream_maxloss.rows.frame import open_numbers
 
     X, y = dense_rows(BATCH, features)
     [(batch, labels)] = as_batches(X, y)
     ours = Perceptron()
     ours.learn_many(batch, labels)
-    known, memory = ours._model.features, ours._model.memory
-    numbers, targets, weights = open_numbers(batch, known, True), signs_of(labels), row_weights(1.0, BATCH)
-    scores, columns = np.empty(BATCH), np.asfortranarray(X)
+    known, columns = ours._model.features, np.asfortranarray(X)
+    numbers, labelled = open_numbers(batch, known, True), Labelled(signs_of(labels), np.ones(BATCH), np.empty(BATCH))
     if numbers is None:
         raise TypeError("the batch must hold numbers only")
     yield "labels", cost(lambda: signs_of(labels), BATCH)
     yield "sample weights", cost(lambda: row_weights(1.0, BATCH), BATCH)
     yield "schema, names and addresses", cost(lambda: open_numbers(batch, known, True), BATCH)
-    kernel = (memory, numbers.columns, numbers.table.addresses, targets, weights, scores)
-    yield "kernel: tiles, scores, steps", cost(lambda: run_columns(*kernel), BATCH)
+    yield "kernel: tiles, scores, steps", cost(lambda: learn_columns(ours._model, numbers, labelled), BATCH)
     yield "learn_many", cost(lambda: ours.learn_many(batch, labels), BATCH)
     yield "reading the values once (their sum)", cost(columns.sum, BATCH)
     yield "scikit-learn's partial_fit", cost(prepare_scikit_learn(X, y), BATCH)
@@ -118,6 +117,7 @@ def sparse() -> Pieces:
     """Pieces of learning sparse rows, by the row."""
     from benchmarks.cases.sparse import as_map_batch, prepare
     from stream_maxloss.linear import Perceptron
+    from stream_maxloss.linear.batches import score_rows
     from stream_maxloss.rows import read_frame
 
     X, y, _ = sparse_rows()
@@ -125,14 +125,10 @@ def sparse() -> Pieces:
     ours.learn_many(batch, y)
     known = ours._model.features
     stretches = list(read_frame(batch, known, learn=True))
-    nothing, scores = np.ones(len(y)), np.empty(len(y))
 
     def score() -> None:
-        first = 0
         for rows in stretches:
-            part = slice(first, first + len(rows))
-            ours._model._pass(rows, nothing[part], nothing[part], scores[part], learn=False)
-            first += len(rows)
+            score_rows(ours._model, rows)
 
     yield "map, names and checks", cost(lambda: list(read_frame(batch, known, learn=True)), len(y))
     yield "kernel: scores", cost(score, len(y))
@@ -175,6 +171,7 @@ def foreign() -> Pieces:
     from stream_maxloss.focus import FocusedClassifier
     from stream_maxloss.focus.game import replay_entry_point
     from stream_maxloss.focus.player import player_draw
+    from stream_maxloss.focus.policy import Exponential
 
     stream = as_dicts(*dense_rows(200, FEATURES))
     many, rows = 50, len(stream)
@@ -192,7 +189,7 @@ def foreign() -> Pieces:
     whole, arrival = cost(work, rows), cost(passing(0)[1], rows)
     player, idle, (x, y) = model._game.player, Idle(), stream[0]
     tree = (player.tree.nodes, player.tree.starts, player.game, player.generator)
-    finish, handle = replay_entry_point(), model._game.handle
+    finish, handle = replay_entry_point(Exponential.raised), model._game.handle
     yield "crossing: draw", cost(lambda: player_draw(*tree))
     yield "crossing: finish a round and draw", cost(lambda: finish(handle, 0, 1e-4, 0.5, True))
     yield "loss of a row, the model's call included", cost(lambda: model._loss_of(x, y, {}))

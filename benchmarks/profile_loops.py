@@ -6,9 +6,8 @@ from typing import Any
 
 from stream_maxloss.focus.player import player_draw, player_update
 from stream_maxloss.focus.sum_tree import tree_find, tree_set
-from stream_maxloss.linear.compiled import compiled
-from stream_maxloss.linear.passes import split
-from stream_maxloss.linear.scoring import dot_dense
+from stream_maxloss.linear.sums import dot, vector_at
+from stream_maxloss.machine.compiled import compiled
 from stream_maxloss.random import next_below, next_uniform
 
 __all__ = ["draw_slots", "find_slots", "score_slots", "set_slots", "update_slots"]
@@ -55,8 +54,9 @@ def update_slots(nodes: Any, starts: Any, game: Any, generator: Any, rounds: int
 @compiled
 def score_slots(memory: Any, matrix: Any, generator: Any, rounds: int) -> float:
     """Score random rows of a window."""
-    _, _, v, _ = split(memory)
+    v = vector_at(memory.ctypes.data, 0)
     total = 0.0
     for _ in range(rounds):
-        total += dot_dense(v, matrix, next_below(generator, matrix.shape[0]), matrix.shape[1])
+        x = matrix.ctypes.data + 8 * matrix.shape[1] * next_below(generator, matrix.shape[0])
+        total += dot(v, (0, x, matrix.shape[1], 1))
     return total

@@ -17,6 +17,7 @@ __all__ = ["NAMES"]
 NAMES = (
     "learn_one",
     "batches",
+    "hinge_batches",
     "sparse",
     "evaluate",
     "sum_tree",
@@ -25,6 +26,7 @@ NAMES = (
     "ingestion",
     "kafka",
     "command_line",
+    "cold_start",
     "memory",
     "quality",
     "rare_slices",

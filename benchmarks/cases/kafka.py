@@ -68,7 +68,7 @@ def own_broker(address: str) -> Iterator[str]:
 @contextmanager
 def local_broker(jars: Any) -> Iterator[str]:
     """Hold a broker that is started here."""
-    from stream_maxloss_connectors.local_broker import LocalBroker
+    from tools.kafka_broker import LocalBroker
 
     with LocalBroker(jars) as broker:
         yield broker.bootstrap
@@ -79,7 +79,7 @@ def start_broker() -> Any:
     address = os.environ.get("STREAM_MAXLOSS_TEST_KAFKA")
     if address:
         return own_broker(address)
-    from stream_maxloss_connectors.kafka_download import fetch_kafka
+    from tools.kafka_broker import fetch_kafka
 
     return local_broker(fetch_kafka())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stream_maxloss.focus.sum_tree import tree_find, tree_set
-from stream_maxloss.linear.compiled import compiled
+from stream_maxloss.machine.compiled import compiled
 from stream_maxloss.random import next_uniform
 
 __all__ = ["draw_and_set"]

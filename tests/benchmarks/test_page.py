@@ -93,6 +93,12 @@ def test_only_takes_one_system_of_a_point_that_notes_facts():
     assert wanted == {"a"}
 
 
+def test_two_systems_of_a_point_are_both_run_and_a_whole_point_stays_whole():
+    points = [Point("a", "a", ("x", "y", "z"), kind="fact")]
+    assert __main__.narrowed("beads", points, {"a:z", "a:x"})[0][0].systems == ("x", "z")
+    assert __main__.narrowed("beads", points, {"a:z", "a"})[0][0].systems == ("x", "y", "z")
+
+
 @pytest.mark.parametrize(
     ("wanted", "words"), [("c", "name a point"), ("a:z", "name a system"), ("b:x", "timed in turns")]
 )

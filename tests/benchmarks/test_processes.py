@@ -8,15 +8,15 @@ import pytest
 
 from benchmarks.processes import peer_over_ours, resident_bytes, run, take_turns
 
-BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+BUSY = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
 LARGE = "import time\ndata = bytearray(50_000_000)\ntime.sleep(1.0)"
 
 
-def test_processor_time_is_that_of_the_command_alone() -> None:
-    sum(range(5_000_000))
+def test_the_processor_time_of_a_command_is_counted() -> None:
     found = run([sys.executable, "-c", BUSY])
-    assert found.processor >= 0.3
-    assert found.wall >= 0.3
+    # The kernel counts a child's time in ticks, and may cut one off at either end.
+    assert found.processor > 0.4
+    assert found.wall > 0.4
     assert found.resident == []
 
 

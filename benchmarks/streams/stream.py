@@ -1,14 +1,16 @@
-"""Labelled streams with slices that matter."""
+"""One labelled stream, with the slices that matter."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Stream"]
+__all__ = ["BINARY", "CLASSES", "NUMBER", "Stream"]
+
+BINARY, CLASSES, NUMBER = "binary", "classes", "number"
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,21 @@ class Stream:
     table
         An Arrow table of the features: doubles and strings, or one column of maps from words to counts.
     labels
-        A boolean for each row.
+        For each row a boolean, a text (one of several classes) or a float, as `kind` says.
     slices
         By name, which rows belong to a slice.
     rare
         The slice that is easily missed, if there is one.
+    kind
+        `BINARY`, `CLASSES` or `NUMBER`.
 
     """
 
     table: Any
-    labels: NDArray[np.bool_]
+    labels: NDArray[Any]
     slices: dict[str, NDArray[np.bool_]]
     rare: str = ""
+    kind: str = BINARY
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -43,11 +48,27 @@ class Stream:
 
         return pa.types.is_map(self.table.schema.field(0).type)
 
+    @property
+    def classes(self) -> list[str]:
+        """The labels that there are, in their order."""
+        names: list[str] = np.unique(self.labels).tolist()
+        return names
+
+    def codes(self) -> NDArray[np.int64]:
+        """Return the place of each row's label among the classes."""
+        return np.searchsorted(np.array(self.classes), self.labels)
+
+    def texts(self) -> list[str]:
+        """Return the names of the columns that hold text."""
+        import pyarrow as pa
+
+        return [field.name for field in self.table.schema if pa.types.is_string(field.type)]
+
     def part(self, first: int, last: int) -> Stream:
         """Return the rows from `first` up to `last`."""
         rows = slice(first, last)
         slices = {name: mask[rows] for name, mask in self.slices.items()}
-        return Stream(self.table.slice(first, last - first), self.labels[rows], slices, self.rare)
+        return replace(self, table=self.table.slice(first, last - first), labels=self.labels[rows], slices=slices)
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return the rows as River takes them."""

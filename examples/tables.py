@@ -1,0 +1,101 @@
+"""Made-up tables to try the commands on: `python -m examples.tables flights flights.csv`.
+
+flights      dates, airports and carriers; was the flight late?
+clicks       nested JSON lines; whether somebody bought is known later, by id (a second file, `labels.jsonl`)
+flowers      three kinds, told by four lengths
+houses       prices
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+__all__ = ["TABLES", "main"]
+
+AIRPORTS = ("AMS", "ATH", "BCN", "CDG", "FRA", "LHR", "MAD", "OSL", "VIE", "ZRH")
+CARRIERS = ("Blue", "Green", "Red")
+PAGES = ("basket", "home", "product", "search")
+KINDS = {"round": (5.0, 3.4, 1.5, 0.25), "long": (5.9, 2.8, 4.3, 1.3), "tall": (6.6, 3.0, 5.5, 2.0)}
+
+
+def flights(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield a CSV of flights in the order of departure; evenings, one airport and one carrier are late more often."""
+    yield "flight,departure,carrier,origin,destination,miles,late"
+    departure = datetime(2026, 1, 1, 5)
+    for number in range(rows):
+        departure += timedelta(minutes=generator.expovariate(1 / 7))
+        if departure.hour < 5:
+            departure = departure.replace(hour=5, minute=0)
+        carrier, origin = generator.choice(CARRIERS), generator.choice(AIRPORTS)
+        destination = generator.choice([airport for airport in AIRPORTS if airport != origin])
+        miles = 150 + 90 * abs(AIRPORTS.index(origin) - AIRPORTS.index(destination))
+        slow = 0.3 * (origin == "LHR") + 0.3 * (carrier == "Red") * (miles > 500)
+        chance = 0.04 + 0.5 * (departure.hour >= 17) + slow
+        late = "yes" if generator.random() < chance else "no"
+        yield f"F{number:05},{departure:%Y-%m-%d %H:%M:%S},{carrier},{origin},{destination},{miles},{late}"
+
+
+def clicks(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield visits as nested JSON, without what came of them."""
+    for number in range(rows):
+        row = visit(generator, number)
+        del row["bought"]
+        yield json.dumps(row)
+
+
+def labels(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield what came of the same visits; one in fifty is never known."""
+    for number in range(rows):
+        row = visit(generator, number)
+        if number % 50:
+            yield json.dumps({"id": row["id"], "bought": row["bought"]})
+
+
+def visit(generator: random.Random, number: int) -> dict[str, object]:
+    """Return a visit; those of members who look at several things buy more often."""
+    member, seconds = generator.random() < 0.3, round(generator.expovariate(1 / 60), 1)
+    pages = [generator.choice(PAGES) for _ in range(generator.randint(1, 4))]
+    chance = 0.02 + 0.3 * member * ("product" in pages) + 0.4 * ("basket" in pages) * (seconds > 60)
+    user = {"member": member, "age": generator.randint(18, 80)}
+    page = {"first": pages[0], "seen": pages, "seconds": seconds}
+    return {"id": f"c{number}", "user": user, "page": page, "bought": generator.random() < chance}
+
+
+def flowers(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield a CSV of three kinds."""
+    yield "sepal_length,sepal_width,petal_length,petal_width,kind"
+    for _ in range(rows):
+        kind = generator.choice(list(KINDS))
+        yield ",".join([*(f"{generator.gauss(mean, 0.3):.2f}" for mean in KINDS[kind]), kind])
+
+
+def houses(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield a CSV of houses with their prices, as a spreadsheet of continental Europe writes it."""
+    yield "rooms;area;district;built;price"
+    for _ in range(rows):
+        area, built = generator.uniform(35, 220), generator.randint(1890, 2025)
+        district = generator.choice(("centre", "harbour", "hill"))
+        factor = {"centre": 5200, "harbour": 4100, "hill": 3300}[district]
+        price = area * factor * (1 + 0.002 * (built - 1960)) * generator.gauss(1.0, 0.08)
+        yield f"{int(area / 25) + 1};{area:.1f};{district};{built};{price:.2f}".replace(".", ",")
+
+
+TABLES = {"flights": flights, "clicks": clicks, "labels": labels, "flowers": flowers, "houses": houses}
+
+
+def main() -> None:
+    """Write one table."""
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in TABLES:
+        raise SystemExit(f"tables must be given one of {', '.join(TABLES)}, a file and, if you like, a number of rows")
+    rows = int(sys.argv[3]) if len(sys.argv) == 4 else 20_000
+    lines = TABLES[sys.argv[1]](random.Random(7), rows)
+    Path(sys.argv[2]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from benchmarks.focus_yardstick.__main__ import main
+from benchmarks.focus_yardstick.leaves import DEPTH, FERNS, over_leaves
+from benchmarks.focus_yardstick.page import BEGIN, END, write_pages
+from benchmarks.focus_yardstick.runs import figures
+from benchmarks.streams.stream import Stream
+
+
+def stream(rows: int = 400) -> Stream:
+    chance = np.random.default_rng(0)
+    a = chance.normal(size=rows)
+    kind = np.where(chance.uniform(size=rows) < 0.5, "x", "y")
+    labels = a > 0.5
+    table = pa.table({"a": a, "constant": np.ones(rows), "kind": kind})
+    return Stream(table, labels, {"x": labels & (kind == "x"), "y": labels & (kind == "y")})
+
+
+def test_the_worst_slice_and_the_tail_are_what_they_say() -> None:
+    rows, answers = stream(), np.linspace(0.0, 1.0, 400)
+    found = figures(rows, answers, 1.0)
+    assert found["worst slice at 1 %"] == min(cut["recall at 1 %"] for cut in found["slices"].values())
+    losses = sorted(np.where(rows.labels, 1.0 - answers, answers))
+    assert found["tail loss"] == pytest.approx(np.mean(losses[-20:]))
+    assert found["microseconds a row"] == 2500.0
+
+
+def test_a_row_lies_in_one_leaf_of_each_fern() -> None:
+    found = over_leaves(stream(), seed=3)
+    rows = found.table.column(0).to_pylist()
+    assert {len(row) for row in rows} == {FERNS}
+    assert all(sum(value**2 for _, value in row) == pytest.approx(1.0) for row in rows)
+    ferns = [{name.split(":")[0] for name, _ in row} for row in rows]
+    assert all(len(names) == FERNS for names in ferns)
+    assert max(int(name.split(":")[1]) for row in rows for name, _ in row) < 2**DEPTH
+
+
+def test_it_runs_and_its_pages_name_every_way(tmp_path) -> None:
+    results = tmp_path / "found.json"
+    ways = "bare,uniform replay,capped"
+    main(["--streams", "sea", "--learners", "HingeOGD", "--ways", ways, "--shuffles", "2", "--rows", "300",
+          "--results", str(results)])  # fmt: skip
+    kept = json.loads(results.read_text())
+    assert [len(kept["figures"]["sea"]["HingeOGD"][way]) for way in ways.split(",")] == [2, 2, 2]
+    (tmp_path / "focus.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    write_pages(kept, tmp_path)
+    text = (tmp_path / "focus.md").read_text()
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "| capped | 1 |" in text
+    assert "| sea |" in (tmp_path / "yardstick.md").read_text()
