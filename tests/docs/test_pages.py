@@ -1,0 +1,69 @@
+"""What the pages show is what a reader sees: their console blocks are run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+from tools.site.console import Step, block_steps, read_steps, run_step, write_page
+
+PROJECT = Path(__file__).parents[2]
+DOCS = PROJECT / "docs"
+PAGES = sorted([DOCS / "start.md", *DOCS.glob("tutorials/*.md")])
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_of_a_tutorial_prints_what_its_page_shows(page: Path, tmp_path: Path) -> None:
+    steps = read_steps(page.read_text(encoding="utf-8"))
+    assert steps, f"{page} must have a console block"
+    for step in steps:
+        printed = run_step(step, tmp_path) + "\n"
+        same = doctest.OutputChecker().check_output(step.expected + "\n", printed, FLAGS)
+        assert same, f"$ {step.command}\nthe page shows:\n{step.expected}\nit printed:\n{printed}"
+
+
+def test_a_block_is_read_as_commands_and_what_they_print() -> None:
+    block = "$ first \\\n    --more\nprinted\n\n$ second\n"
+    assert block_steps(block) == [Step("first \\\n    --more", "printed\n"), Step("second", "")]
+
+
+def test_a_page_is_renewed_but_for_what_stands_for_anything(tmp_path: Path) -> None:
+    page = "```console\n$ echo 0.123456\nold\n\n$ seq 3\n1\n...\n3\n```\n"
+    assert write_page(page, tmp_path) == page.replace("old", "0.123...")
+
+
+def test_a_command_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="false must end with 0, got 1"):
+        run_step(Step("false", ""), tmp_path)
+
+
+def test_every_public_package_has_a_reference_page() -> None:
+    import stream_maxloss
+    import stream_maxloss_connectors
+
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("reference/*.md"))
+    packages = [package.name for package in pkgutil.iter_modules(stream_maxloss.__path__, "stream_maxloss.")]
+    public = [name for name in packages if getattr(importlib.import_module(name), "__all__", None)]
+    documented = [name for name in [*public, stream_maxloss_connectors.__name__] if f"\n::: {name}\n" in pages]
+    inner = {
+        f"stream_maxloss.{name}"
+        for name in (
+            "arguments",
+            "card",
+            "classes",
+            "cli",
+            "described",
+            "features",
+            "labels",
+            "random",
+            "rows",
+            "state",
+            "system",
+        )
+    }
+    assert sorted(set(public) - set(documented)) == sorted(inner)

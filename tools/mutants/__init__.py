@@ -1,0 +1,1 @@
+"""Changes of the kernels that a test must notice."""
