@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 # Tests run on all cores; tests that share a broker stay on one worker.
 WORKERS ?= auto
 PYTEST_ARGS ?=
+TORTURE_ARGS ?=
 
 .DEFAULT_GOAL := help
 
@@ -13,24 +14,27 @@ help: ## List the targets
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --upgrade pip
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	@echo 'installing into $(VENV), which takes a minute or two:'
+	$(BIN)/python -m pip install --editable '.[kafka,plot]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo 'installing into $(VENV), which takes a few minutes:'
+	$(BIN)/python -m pip install --editable '.[dev]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	$(BIN)/python -m pip install --editable '.[dev,bench]'
 	@touch $@
 
 setup: $(VENV)/.dev ## Create the environment and install everything for development
 
 demo: $(VENV)/.run ## Run the embedded demonstration: a stream with a rare slice, bare against focused
 	$(BIN)/maxloss demo
+	@echo 'the command is $(BIN)/maxloss; source $(BIN)/activate puts it on the PATH of this shell'
 
 test: $(VENV)/.dev ## Run all tests, doctests and the README's examples
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
@@ -51,11 +55,21 @@ bench: $(VENV)/.bench ## Run the benchmarks against the peers and rebuild docs/b
 bench-quick: $(VENV)/.bench ## A short form of the benchmarks (under 2 minutes once kernels are compiled)
 	$(BIN)/python -m benchmarks --quick
 
-kafka: $(VENV)/.dev ## Run a local Kafka broker to play with, until Ctrl-C (needs Java 17 and Maven)
-	$(BIN)/python -m stream_maxloss_connectors.local_broker
+kafka: $(VENV)/.dev ## Run a local Kafka broker to try things on, until Ctrl-C (needs Java 17 and Maven)
+	$(BIN)/python -m tools.kafka_broker
 
 reproduce: $(VENV)/.dev ## Reproduce the papers' results and rebuild docs/reproductions.md
 	$(BIN)/python -m examples.reproduce
+
+torture: $(VENV)/.dev ## Kill, fuzz, starve and soak it, and print a table of what came of it (20 minutes and more; Kafka needs Java 17)
+	$(BIN)/python -m tests.torture $(TORTURE_ARGS)
+
+mutants: $(VENV)/.dev ## Change the kernels one line at a time and see whether a test notices (30 minutes and more; ends with a score)
+	$(BIN)/python -m tools.mutants
+
+docs: $(VENV)/.dev ## Build the documentation site into build/site and check its links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open build/site/index.html"
 
 wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --outdir dist .
@@ -63,4 +77,4 @@ wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
 clean: ## Remove the environment and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.PHONY: help setup demo test lint format bench bench-quick kafka reproduce wheel clean
+.PHONY: help setup demo test lint format bench bench-quick kafka reproduce torture mutants docs wheel clean

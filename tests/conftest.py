@@ -4,6 +4,17 @@ import os
 
 import pytest
 
+from command_fixtures import (  # noqa: F401
+    day,
+    fork_server,
+    kill_loop,
+    maxloss,
+    python,
+    rows_of,
+    started,
+    state_of,
+    wait_until,
+)
 from stream_maxloss.errors import StreamMaxlossError
 
 

@@ -88,3 +88,14 @@ def test_hashed_map_neither_grows_nor_forgets() -> None:
 
 def test_text_is_a_feature_of_column_and_value() -> None:
     assert text_feature("shape", "round") == "shape=round"
+
+
+@pytest.mark.parametrize(
+    "names", [None, "ab", ["a", "a"], [None], [True], [{"int": "1"}], [{"int": True}], [{}], [["a"]]]
+)
+def test_names_that_no_map_has_saved_are_refused(names):
+    features = FeatureMap()
+    features.add(["kept"])
+    with pytest.raises(ValueError, match="name"):
+        features.load_state_dict({"names": names})
+    assert features.names == ["kept"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import datasets, evaluate, linear_model, metrics, optim, preprocessing
 
-from stream_maxloss.losses import LogisticDifference
+from stream_maxloss.losses import Catoni, LogisticDifference
 
 scores = st.floats(-1e4, 1e4)
 shifts = st.floats(1e-3, 700.0)
@@ -149,3 +149,30 @@ def test_wrong_labels_hurt_less_than_with_the_logistic_loss() -> None:
 def test_repr_and_clone_keep_mu() -> None:
     model = linear_model.LogisticRegression(loss=LogisticDifference(3.0))
     assert model.clone().loss.mu == 3.0
+
+
+@given(score=st.floats(-20.0, 20.0), gamma=st.floats(0.1, 5.0), scale=st.floats(0.1, 5.0), label=st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_catonis_loss_is_flat_where_the_margin_is_the_level_and_its_slope_is_the_papers(
+    score: float, gamma: float, scale: float, label: bool
+) -> None:
+    loss, y = Catoni(gamma, scale), 1.0 if label else -1.0
+    u = (gamma - y * score) / scale
+    psi = math.copysign(2.0 * math.sqrt(2.0) / 3.0, u) if abs(u) > math.sqrt(2.0) else u - u**3 / 6.0
+    assert loss.gradient(label, score) == pytest.approx(-scale * psi * y, rel=1e-9, abs=1e-12)
+    assert loss(label, y * gamma) == pytest.approx(0.0, abs=1e-12)
+    step = 1e-5
+    slope = (loss(label, score + step) - loss(label, score - step)) / (2 * step)
+    # Central differences: a third derivative of at most 1/scale leaves step^2 / 6 of it, rounding 1e-12 / step.
+    assert loss.gradient(label, score) == pytest.approx(slope, abs=1e-6)
+
+
+def test_catonis_loss_takes_arrays_and_refuses_a_scale_of_nothing() -> None:
+    loss = Catoni(scale=0.5)
+    labels, scores = np.array([True, False, True]), np.array([0.3, -4.0, 2.0])
+    assert loss(labels, scores) == pytest.approx([loss(y, s) for y, s in zip(labels, scores, strict=True)])
+    assert loss.gradient(labels, scores) == pytest.approx(
+        [loss.gradient(y, s) for y, s in zip(labels, scores, strict=True)]
+    )
+    with pytest.raises(ValueError, match="scale must be positive and finite, got 0"):
+        Catoni(scale=0)

@@ -8,17 +8,13 @@ from typing import Any
 import pytest
 from river import base, checks
 
-import stream_maxloss.linear as linear
-
-LEARNERS = [
-    name for name in linear.__all__ if name not in ("RowPipeline", "Scaler")
-]  # RowPipeline is checked as `Scaler() | learner`
+from learners import PUBLIC
+from stream_maxloss import linear
 
 
 def estimators() -> Iterator[tuple[str, Any]]:
     yield "Scaler", linear.Scaler()
-    for name in LEARNERS:
-        learner = getattr(linear, name)
+    for name, learner in PUBLIC.items():
         yield name, learner()
         # Winnow takes features in [0, 1] only, and scaled ones lie around 0.
         if name != "Winnow":
@@ -56,6 +52,6 @@ def test_no_check_is_skipped_and_the_two_speeds_are_compared(name: str) -> None:
 
 
 def test_every_public_learner_is_a_mini_batch_estimator_of_river() -> None:
-    for name in LEARNERS:
-        assert issubclass(getattr(linear, name), base.MiniBatchClassifier | base.MiniBatchRegressor)
+    for learner in PUBLIC.values():
+        assert issubclass(learner, base.MiniBatchClassifier | base.MiniBatchRegressor)
     assert issubclass(linear.Scaler, base.MiniBatchTransformer)
