@@ -356,7 +356,7 @@ def test_memory_stays_flat_on_a_large_file(tmp_path: Path) -> None:
         file.write(b",".join(b"c%d" % i for i in range(10)) + b"\n")
         for _ in range(50):
             file.write(line * (1_000_000 // len(line)))
-    highest, rows = [0, 0], 0
+    highest, rows = 0, 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with open_source(path) as source:
         source.open()
@@ -365,13 +365,11 @@ def test_memory_stays_flat_on_a_large_file(tmp_path: Path) -> None:
             if batch is None:
                 break
             rows += batch.num_rows
-            half = source.lag() < path.stat().st_size // 2  # type: ignore[operator]
-            # At every batch: how many blocks are in flight changes from one to the next, and both halves must meet it.
-            highest[half] = max(highest[half], pa.total_allocated_bytes())
+            highest = max(highest, pa.total_allocated_bytes())
     assert rows == 50 * (1_000_000 // len(line))
-    # A few blocks of 1 MiB of text, each 2.2 MB as columns, are in memory at once.
-    assert max(highest) < 25_000_000
-    assert highest[1] < 1.5 * highest[0]
+    # A few blocks of 1 MiB of text, each 2.2 MB as columns, are in memory at once, how many depends on the threads' luck;
+    # all of them would be 110 MB.
+    assert highest < 25_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
 
 
