@@ -39,6 +39,9 @@ demo: $(VENV)/.run ## Run the embedded demonstration: a stream with a rare slice
 test: $(VENV)/.dev ## Run all tests, doctests and the README's examples
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
+test-again: $(VENV)/.dev ## Run the tests that failed last time once more, one by one; more than five are not worth it
+	$(BIN)/python -m tools.failed_tests --most 5 -- $(PYTEST_ARGS)
+
 lint: $(VENV)/.dev ## Check style, types and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -77,4 +80,4 @@ wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
 clean: ## Remove the environment and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.PHONY: help setup demo test lint format bench bench-quick kafka reproduce torture mutants docs wheel clean
+.PHONY: help setup demo test test-again lint format bench bench-quick kafka reproduce torture mutants docs wheel clean

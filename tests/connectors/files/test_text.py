@@ -367,8 +367,8 @@ def test_memory_stays_flat_on_a_large_file(tmp_path: Path) -> None:
             rows += batch.num_rows
             highest = max(highest, pa.total_allocated_bytes())
     assert rows == 50 * (1_000_000 // len(line))
-    # A few blocks of 1 MiB of text, each 2.2 MB as columns, are in memory at once, how many depends on the threads' luck;
-    # all of them would be 110 MB.
+    # A few blocks of 1 MiB of text, each 2.2 MB as columns, are in memory at once (how many depends on the threads'
+    # luck); all of them would be 110 MB.
     assert highest < 25_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
 
