@@ -73,12 +73,12 @@ def make_generator(seed: int | None = None) -> NDArray[np.uint64]:
     return state
 
 
-@kept()
+@kept(no_cfunc_wrapper=True)
 def _rotate_left(word: np.uint64, bits: np.uint64) -> np.uint64:
     return (word << bits) | (word >> (np.uint64(64) - bits))
 
 
-@kept()
+@kept(no_cfunc_wrapper=True)
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """Draw 64 random bits."""
     result = _rotate_left(state[0] + state[3], np.uint64(23)) + state[0]
@@ -92,14 +92,14 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     return result
 
 
-@kept()
+@kept(no_cfunc_wrapper=True)
 def next_uniform(state: NDArray[np.uint64]) -> float:
     """Draw a number from [0, 1), a multiple of 2^-53."""
     # 53 bits: the most that leave every outcome equally likely and the result below one.
     return np.float64(next_uint64(state) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
-@kept()
+@kept(no_cfunc_wrapper=True)
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """Draw an integer from 0, ..., bound - 1, each equally likely; `bound` must lie in 1, ..., 2^63 - 1."""
     size = np.uint64(bound)

@@ -7,6 +7,7 @@ a place of its own on disk, and an edit anywhere below a kernel compiles it anew
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import sys
@@ -31,6 +32,9 @@ CAN_LOAD_ALONE = all(hasattr(FunctionCache, name) for name in ("_load_overload",
 UNREADABLE = (AttributeError, EOFError, ImportError, IndexError, pickle.PickleError)
 # Seconds of compiling from which on the user is told why nothing happens.
 PATIENCE = 2.0
+# Objects made between two collections of garbage while a kernel is compiled. The compiler makes millions that live as
+# long as it does: with Python's usual 700 a seventh of its time goes into looking through them.
+MADE_BETWEEN = 200_000
 
 
 Made = TypeVar("Made")
@@ -62,8 +66,9 @@ class KernelCache(FunctionCache):
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature."""
-        super().save_overload(sig, data)
+        """Keep what was compiled for a signature; on a full disk it is compiled again next time."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
         notice.end()
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -72,15 +77,17 @@ class KernelCache(FunctionCache):
 
 
 class Notice:
-    """Tells once, on standard error, that time goes into compiling."""
+    """Tells once, on standard error, that time goes into compiling, and lets garbage wait meanwhile."""
 
     def __init__(self) -> None:
         self.waited, self.depth, self.since, self.told = 0.0, 0, 0.0, False
+        self.usual = gc.get_threshold()
 
     def begin(self) -> None:
         """Note that a kernel has to be compiled, perhaps for another that is being compiled."""
         if self.depth == 0:
             self.since = time.monotonic()
+            self._collect_less()
         self.depth += 1
         self._tell()
 
@@ -90,6 +97,12 @@ class Notice:
         self.depth = max(0, self.depth - 1)
         if self.depth == 0:
             self.waited += time.monotonic() - self.since
+            gc.set_threshold(*self.usual)
+
+    def _collect_less(self) -> None:
+        self.usual = gc.get_threshold()
+        if 0 < self.usual[0] < MADE_BETWEEN:
+            gc.set_threshold(MADE_BETWEEN, *self.usual[1:])
 
     def _tell(self) -> None:
         waited = self.waited + time.monotonic() - self.since
@@ -195,8 +208,8 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 # Compiled at the first call. Division by zero gives infinity, as in numpy: the check that Python's rule needs costs
-# more than the division.
-compiled = kept(error_model="numpy")
+# more than the division. No kernel is handed to another as a value, which is what the wrapper for C is for.
+compiled = kept(error_model="numpy", no_cfunc_wrapper=True)
 
 # The same for what only other kernels call: without the code that takes Python's objects apart, which for a function of
 # many arrays takes longer to compile than the function.

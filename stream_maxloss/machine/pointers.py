@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 __all__ = [
     "address_of",
+    "capsule_pointer",
     "load",
     "load_integer",
     "load_short",
     "load_word",
+    "move_bytes",
     "store",
     "store_integer",
     "store_short",
@@ -45,6 +47,15 @@ def address_of_any(array: NDArray[Any]) -> int:
     if not array.flags.c_contiguous:
         raise ValueError(f"an array must lie in one piece, got strides {array.strides}; copy it first")
     return int(array.ctypes.data)
+
+
+move_bytes: Any = ctypes.memmove
+"""move_bytes(goal, source, count) copies what lies at an address to another one."""
+
+capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+"""The address that a capsule of this name holds, as those of Arrow's C data interface; good while it is held."""
 
 
 def make_load(kind: Any, stored: Any, extend: str | None = None) -> Callable[..., Any]:

@@ -9,11 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import carray as array_at
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["copy_bytes", "count_beyond", "pointer_to_floats", "pointer_to_integers", "prefetch", "turn_four"]
+__all__ = [
+    "array_at",
+    "copy_bytes",
+    "count_beyond",
+    "pointer_to_floats",
+    "pointer_to_integers",
+    "prefetch",
+    "turn_four",
+]
 
 NUMBER = ir.DoubleType()
 INTEGER = ir.IntType(64)

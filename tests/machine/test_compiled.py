@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from stream_maxloss.machine.compiled import compiled
+
 KERNELS = """
 import numpy as np
 from stream_maxloss.machine.compiled import kept
@@ -91,3 +93,16 @@ def test_an_index_that_names_a_module_that_is_gone_counts_as_empty(folder: Path)
         index.write_bytes(pickle.dumps(version) + b"cmodule_that_has_moved\nName\n.")
     assert run(folder, FIRST, NUMBA_CACHE_DIR=str(cache)) == ["3.0 True"]
     assert run(folder, FIRST, NUMBA_CACHE_DIR=str(cache)) == ["3.0 False"]
+
+
+def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch) -> None:
+    def full(self, sig, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
+
+    @compiled
+    def third_more(x):
+        return x + x / 3.0
+
+    assert third_more(3.0) == 4.0
