@@ -8,6 +8,9 @@ from numbers import Integral, Real
 
 __all__ = ["require_choice", "require_count", "require_open_unit", "require_positive"]
 
+MOST = 1 << 56
+"""Above any count of things in memory, and far enough below 64 bits to reckon with."""
+
 
 def require_positive(name: str, value: float, remedy: str = "") -> None:
     """Raise ValueError unless `value` is a positive, finite number.
@@ -33,9 +36,11 @@ def require_open_unit(name: str, value: float, high: float = 1.0, remedy: str = 
 
 
 def require_count(name: str, value: int, remedy: str = "") -> None:
-    """Raise ValueError unless `value` is a whole number from 1 on."""
+    """Raise ValueError unless `value` is a whole number from 1 on, and one that memory could have places for."""
+    ending = f"; {remedy}" if remedy else ""
+    if isinstance(value, Integral) and value > MOST:
+        raise ValueError(f"{name} must be at most {MOST}, which is more than any memory holds, got more{ending}")
     if not (isinstance(value, Integral) and value >= 1):
-        ending = f"; {remedy}" if remedy else ""
         raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}{ending}")
 
 

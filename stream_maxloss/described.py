@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayOf", "Spans", "check_name", "check_numbers", "check_state"]
+__all__ = ["ArrayOf", "Spans", "check_count", "check_name", "check_numbers", "check_state", "check_time"]
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,21 @@ def check_name(name: Any) -> Any:
     if name is not None and not isinstance(name, str | int | float):
         raise ValueError(f"a name must be a text or a number, got {name!r:.80}")
     return name
+
+
+def check_count(count: Any) -> int:
+    """Return a number of rows, as a state in JSON may have it; raise ValueError for anything else."""
+    if type(count) is not int or not 0 <= count < 1 << 62:
+        shown = "a huge number" if isinstance(count, int) else f"{count!r:.80}"
+        raise ValueError(f"a number of rows must be a whole number, got {shown}")
+    return count
+
+
+def check_time(seconds: Any) -> float | None:
+    """Return a time in seconds, or None, as a state in JSON may have it; raise ValueError for anything else."""
+    if seconds is not None and (not isinstance(seconds, float) or not math.isfinite(seconds)):
+        raise ValueError(f"a time must be a finite number of seconds, got {type(seconds).__name__}")
+    return seconds
 
 
 def _array_of(state: Mapping[str, Any], name: str, description: ArrayOf) -> NDArray[Any]:

@@ -67,6 +67,8 @@ class FeatureMap:
     grows = True
     # Of the batches that are read with this map: kept for the next one (`rows.heading`), and no part of its state.
     heading: Any = None
+    # How often names were forgotten: what was looked up before may then mean something else.
+    cuts = 0
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
@@ -92,6 +94,10 @@ class FeatureMap:
         """Return the column of a name, or -1."""
         return self._columns.get(name, -1)
 
+    def is_same_as(self, other: Any) -> bool:
+        """Return whether another map gives every name the same column."""
+        return isinstance(other, FeatureMap) and self._columns == other._columns
+
     def find_numbers(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the columns of the names "0", "1", ..., given as numbers below LARGEST_NUMBER, or -1."""
         return self._numbers.find(numbers, self.find)
@@ -109,6 +115,7 @@ class FeatureMap:
     def truncate(self, length: int) -> None:
         """Forget the names that were added last, down to `length` of them."""
         if len(self._columns) > length:
+            self.cuts += 1
             self._numbers.forget(length)
         while len(self._columns) > length:
             self._columns.popitem()

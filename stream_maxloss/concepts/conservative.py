@@ -91,7 +91,7 @@ class Conservative(base.Wrapper, base.Classifier):
 
 
 def is_mistake(prediction: Label | None, label: Label) -> bool:
-    """Tell whether a prediction misses the label; no prediction at all is a mistake too."""
+    """Return whether a prediction misses the label; no prediction at all is a mistake too."""
     prediction, label = plain_label(prediction), plain_label(label)
     if isinstance(prediction, bool) and not isinstance(label, bool) and label == -1:
         # Binary models that take -1/+1 answer with a boolean.

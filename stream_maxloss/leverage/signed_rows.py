@@ -47,7 +47,7 @@ class SignedRows:
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Tell scipy's sparse formats from arrays without importing scipy."""
+    """Return whether a value is one of scipy's sparse matrices, without importing scipy."""
     return hasattr(matrix, "tocsc")
 
 

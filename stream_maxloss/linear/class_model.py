@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from stream_maxloss.linear import memory as layout
@@ -17,6 +16,7 @@ from stream_maxloss.linear.program import Program
 from stream_maxloss.linear.softmax import OWN_PARTS
 from stream_maxloss.machine.compiled import compiled, made_once
 from stream_maxloss.machine.dict_values import python_object
+from stream_maxloss.machine.kinds import int64
 from stream_maxloss.machine.pointers import address_of, load, store
 from stream_maxloss.rows import Rows, read_row
 
@@ -141,4 +141,4 @@ def show_dict(program: Program) -> Any:
             store(goal, c, load(said, c))
         return 0.0 * check
 
-    return entry_point(compiled(show), python_object, python_object, types.int64)
+    return entry_point(compiled(show), python_object, python_object, int64)

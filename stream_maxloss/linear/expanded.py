@@ -26,7 +26,7 @@ def learn_expanded(expander: Any, model: Any, x: dict[Hashable, Any], y: Any, pa
         raise
 
 
-def answer_learn_expanded(expander: Any, model: Any, X: Any, y: Any, w: Any) -> Answers:
+def answer_learn_expanded(expander: Any, model: Any, X: Any, y: Any, w: Any, slices: Any = None) -> Answers:
     """Predict each row of a frame, then learn it; return what was said before. If a row is refused, none is learned.
 
     Rows run as a whole as long as none changes what the transformer does. One that does is predicted before that, and
@@ -35,7 +35,7 @@ def answer_learn_expanded(expander: Any, model: Any, X: Any, y: Any, w: Any) -> 
     frame, labels = expander.open(X), as_array(y)
     rows = frame.num_rows
     check_length(rows, labels)
-    weights = row_weights(w, rows)
+    weights, names = row_weights(w, rows), None if slices is None else list(slices)
     before, whole = copy.deepcopy(expander.__dict__), expander.steady_rows(frame) == rows
     # Of a single batch the model itself takes back what it refuses.
     model_before = None if whole else copy.deepcopy(model.__dict__)
@@ -45,7 +45,8 @@ def answer_learn_expanded(expander: Any, model: Any, X: Any, y: Any, w: Any) -> 
         while first < rows or not parts:
             last = first + max(expander.steady_rows(frame.part(first, rows)), min(1, rows))
             part = slice(first, last)
-            parts.append(run_part(expander, model, frame.part(first, last), labels[part], weights[part]))
+            named = {} if names is None else {"slices": names[part]}
+            parts.append(run_part(expander, model, frame.part(first, last), labels[part], weights[part], named))
             first = last
     except Exception as error:
         restore(expander, before)
@@ -55,20 +56,20 @@ def answer_learn_expanded(expander: Any, model: Any, X: Any, y: Any, w: Any) -> 
     return join_answers(parts)
 
 
-def run_part(expander: Any, model: Any, X: Any, y: Any, w: Any) -> Answers:
+def run_part(expander: Any, model: Any, X: Any, y: Any, w: Any, named: dict[str, Any]) -> Answers:
     """Predict and learn rows of which none changes the transformer, or a single one that does."""
     if expander.steady_rows(X) == len(y):
-        answers: Answers = model.answer_learn_many(expander.expand_many(X), y, w)
+        answers: Answers = model.answer_learn_many(expander.expand_many(X), y, w, **named)
         expander.learn_many(X)
         return answers
     said: Answers = model.answer_many(expander.expand_many(X))
     expander.learn_many(X)
-    model.learn_many(expander.expand_many(X), y, w=w)
+    model.learn_many(expander.expand_many(X), y, w=w, **named)
     return said
 
 
 def restore(thing: Any, state: dict[str, Any]) -> None:
-    """Give an object the attributes that it had."""
+    """Restore the attributes of an object."""
     thing.__dict__.clear()
     thing.__dict__.update(state)
 

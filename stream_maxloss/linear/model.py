@@ -182,6 +182,13 @@ class LinearModel:
         if is_known:
             self.learn_row = learn_dict(self.program)
 
+    def _remember_scored(self, x: Mapping[Hashable, Any], columns: NDArray[np.int64]) -> None:
+        """Set up the short cut from a row that is scored: after a batch no row that was learned has done so."""
+        memory = self.memory
+        self._remember_row(x, columns)
+        if self.memory is not memory:  # another thread has begun to learn: its memory is a new one
+            self._forget_row()
+
     def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
         """Learn one row.
 
@@ -230,6 +237,8 @@ class LinearModel:
         columns, values = read_row(x, self.features, learn=False)
         memory = self.memory
         check_columns(memory, int(columns.max(initial=-1)))
+        if self.shortcut is NOWHERE and not self._lock.locked():
+            self._remember_scored(x, columns)
         run = score_sparse_row(self.program)
         score = run(address_of(memory), address_of(columns), address_of(values), len(columns))
         return score if self.program.scores == 1 else score[0]

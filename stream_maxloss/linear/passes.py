@@ -11,13 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba import types
-
 from stream_maxloss.linear.memory import BUSY, HEADER, ROW_LENGTH, TICKET
 from stream_maxloss.linear.program import Program
 from stream_maxloss.linear.sums import ARRIVING, OVERFLOW, Row, clean, fault
 from stream_maxloss.machine.compiled import compiled, inner, made_once
 from stream_maxloss.machine.dict_values import integer_of, python_object, read_values
+from stream_maxloss.machine.kinds import float64
 from stream_maxloss.machine.pointers import load, load_integer, store
 
 __all__ = ["Inner", "inner_kernels", "learn_dict", "learn_sparse_row", "run_rows", "score_dict", "score_sparse_row"]
@@ -163,7 +162,7 @@ def learn_dict(program: Program) -> Callable[..., int]:
         m, row = read_shortcut(shortcut, x)
         return arrive(m, row, current(m, row), target, weight) if m != 0 else UNREADABLE
 
-    return entry_point(compiled(learn_row), python_object, python_object, types.float64, types.float64)
+    return entry_point(compiled(learn_row), python_object, python_object, float64, float64)
 
 
 def make_first(score: Callable[..., Any]) -> Any:

@@ -44,14 +44,16 @@ class RowPipeline(compose.Pipeline):
     def learn_many(self, X: Any, y: Any = None, **params: Any) -> None:
         """Learn the rows of a frame, one after another. `w` is one weight for all or one per row.
 
-        If a row is refused, none is learned by those steps that are ours.
+        `slices` names each row's slice, where the model takes it. If a row is refused, none is learned by those steps
+        that are ours.
         """
         if self.is_native:
-            self.answer_learn_many(X, y, params.get("w", 1.0))
+            self.answer_learn_many(X, y, params.get("w", 1.0), params.get("slices"))
             return
         labels = as_array(y)
         check_length(len(X), labels)
         own = {name: repeat(v) if np.isscalar(v) else as_array(v).tolist() for name, v in params.items()}
+        own = {"slice" if name == "slices" else name: values for name, values in own.items()}
         before = [(step, copy.deepcopy(step.__dict__)) for step in self.steps.values() if is_ours(step)]
         try:
             for x, label, *extra in zip(frame_to_dicts(X), labels.tolist(), *own.values(), strict=False):
@@ -86,6 +88,11 @@ class RowPipeline(compose.Pipeline):
             return bool(getattr(self._last_step, "is_native", False))
         steps = list(self.steps.values())
         return len(steps) == 2 and isinstance(steps[0], Scaler) and bool(getattr(steps[1], "takes_scaled", False))
+
+    @property
+    def takes_slices(self) -> bool:
+        """Whether the model takes the name of each row's slice."""
+        return bool(getattr(self._last_step, "takes_slices", False))
 
     @property
     def _expander(self) -> Any:
@@ -123,12 +130,13 @@ class RowPipeline(compose.Pipeline):
         return learner.answer_many(scaler.transform_many(X))
 
     @exclusive
-    def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0) -> Answers:
+    def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0, slices: Any = None) -> Answers:
         """Predict each row of a frame, then learn it, each scaled as it comes; return what was said before."""
         if self._expander is not None:
-            return answer_learn_expanded(self._expander, self._last_step, X, y, w)
+            return answer_learn_expanded(self._expander, self._last_step, X, y, w, slices)
         scaler, learner = self.steps.values()
-        return learner.answer_learn_scaled(scaler, X, y, w)
+        named = {} if slices is None else {"slices": slices}
+        return learner.answer_learn_scaled(scaler, X, y, w, **named)
 
 
 def is_ours(step: Any) -> bool:

@@ -20,6 +20,8 @@ __all__ = ["run_scaled_frame", "scale_rows_of"]
 
 def scaled_columns(scaler: Scaler, model: LinearModel) -> NDArray[np.int64]:
     """Return for each of the learner's columns the scaler's, or -1 for a feature that is not scaled."""
+    if scaler._features.is_same_as(model.features):
+        return np.arange(len(model.features))
     return np.array([scaler._features.find(name) for name in model.features.names], dtype=np.int64)
 
 
@@ -60,8 +62,10 @@ def scale_rows_of(scaler: Scaler, model: LinearModel, rows: Rows) -> NDArray[np.
 def run_stretch(scaler: Scaler, model: LinearModel, rows: Rows, labelled: Labelled, first: int) -> None:
     """Score, then learn, one stretch of rows, the first of which has this number."""
     model._make_room()
-    scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
-    scaler._make_room()
+    # Of many stretches of a row or two, looking for every name would take most of the time.
+    if not scaler._features.is_same_as(model.features):
+        scaler._features.add(name for name in rows.names if model.features.find(name) >= 0)
+        scaler._make_room()
     scaled, longest = scaled_columns(scaler, model), len(model.features)
     places, shown = np.empty(longest, dtype=np.int64), np.empty(longest)
     row, status = run_scaled(model.program)(

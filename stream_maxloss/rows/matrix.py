@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.machine.compiled import compiled, inner
-from stream_maxloss.machine.pointers import address_of, load, load_integer, store, store_integer
+from stream_maxloss.machine.pointers import address_of, capsule_pointer, load, load_integer, store, store_integer
 from stream_maxloss.machine.vectors import prefetch, turn_four
 from stream_maxloss.rows.columns import to_floats
 
@@ -84,11 +83,6 @@ def find_addresses(structure: int, is_wide: int, places: int, count: int, found:
         store_integer(found, k, at)
         complete &= at != 0
     return complete
-
-
-capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
 
 
 class NumberTable:

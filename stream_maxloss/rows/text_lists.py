@@ -48,7 +48,7 @@ class TextListColumn(MapColumn):
 
 
 def is_text_list(kind: Any) -> bool:
-    """Tell whether an Arrow type is a list of texts."""
+    """Return whether an Arrow type is a list of texts."""
     import pyarrow as pa
 
     types = pa.types

@@ -93,7 +93,7 @@ def test_reported_losses_are_those_of_the_solution(table):
     assert fit.losses[-1] == pytest.approx(logistic_difference(margins, 3.0).sum(), rel=1e-12)
 
 
-def test_a_warm_start_goes_on_where_the_fit_stopped(table):
+def test_a_warm_start_continues_where_the_fit_stopped(table):
     X, y = table(6)
     straight = LLD(iterations=60).fit(X, y)
     parts = LLD(iterations=30, warm_start=True).fit(X, y).fit(X, y)

@@ -95,7 +95,7 @@ def test_scaling_the_rows_is_what_the_default_step_does(table):
     np.testing.assert_allclose(LLM(iterations=40).fit(X, y).coefficients, scaled.coefficients / size, rtol=1e-10)
 
 
-def test_a_warm_start_goes_on_where_the_fit_stopped(table):
+def test_a_warm_start_continues_where_the_fit_stopped(table):
     X, y = table(6)
     straight = LLM(0.1, update_epsilon=1, templates="sequential", iterations=60).fit(X, y)
     parts = LLM(0.1, update_epsilon=1, templates="sequential", iterations=30, warm_start=True).fit(X, y).fit(X, y)

@@ -148,7 +148,7 @@ def test_any_cut_into_batches_gives_the_same_bits(name: str, classes: int) -> No
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_resumed_model_goes_on_with_the_same_bits(name: str, tmp_path: Any) -> None:
+def test_a_resumed_model_continues_with_the_same_bits(name: str, tmp_path: Any) -> None:
     table, labels = stream(4)
     straight, half = MODELS[name](), MODELS[name]()
     straight.learn_many(table, labels)

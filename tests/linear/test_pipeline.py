@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from river import compose, linear_model, preprocessing
 
-from stream_maxloss.linear import LLD, Perceptron, RowPipeline, Scaler
+from stream_maxloss.linear import LLD, HingeOGD, Perceptron, RowPipeline, Scaler
 
 TABLE = pa.table({"a": [1.0, 5.0, 2.0, 8.0], "s": ["x", "y", "x", None]})
 LABELS = [False, True, False, True]
@@ -59,3 +59,14 @@ def test_a_refused_row_undoes_the_scaler_too() -> None:
     with pytest.raises(ValueError, match="label must be"):
         model.learn_one({"a": 3.0, "b": 1.0}, "cat")
     assert model["Scaler"].means == {"a": 1.0}
+
+
+def test_a_row_scored_after_a_batch_takes_the_short_cut_and_keeps_its_bits():
+    model = HingeOGD()
+    table = pa.table({"a": [1.0, -2.0, 3.0, -1.0], "b": [0.5, 0.25, -4.0, 2.0]})
+    row = {"b": 0.75, "a": 1.5}
+    for turn in range(3):
+        model.learn_many(table, [True, False, True, False])
+        wanted = model.predict_proba_many(pa.table({"a": [1.5], "b": [0.75]})).column(1)[0].as_py()
+        said = [model.predict_proba_one(row)[True] for _ in range(4)]
+        assert said == [wanted] * 4, turn

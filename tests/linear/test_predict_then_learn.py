@@ -59,7 +59,7 @@ def test_a_changed_value_is_learned_as_it_is_now() -> None:
     assert model.weights == fresh.weights
 
 
-def test_a_pickled_model_goes_on_where_it_was() -> None:
+def test_a_pickled_model_continues_where_it_was() -> None:
     rows = stream(100, seed=4)
     straight = Perceptron()
     for x, y in rows:

@@ -103,3 +103,23 @@ def test_maps_are_clipped_as_rows() -> None:
 def test_a_bound_that_bounds_nothing_is_refused(clip: Any) -> None:
     with pytest.raises(ValueError, match=r"clip must be positive, got .*; 5 is usual; leave it None for no bound"):
         Scaler(clip=clip)
+
+
+def test_rows_of_plain_numbers_are_scaled_to_the_bits_of_other_rows_also_after_names_were_forgotten():
+    scaler = Scaler(clip=2.0)
+    for i in range(20):
+        scaler.learn_one({"a": float(i), "b": float(i * i), "c": 1.0})
+    row = {"b": 3.25, "a": 40.0, "new": 7.0}
+    plain = scaler.transform_one(row)
+    assert scaler.transform_one({**row, "text": "slow way"}) == {**plain, "text": "slow way"}
+    known = len(scaler._features)
+    scaler._features.add(["new"])
+    scaler._make_room()
+    scaler.transform_one(row)
+    scaler._features.truncate(known)
+    scaler._features.add(["other"])
+    scaler.learn_one({"other": 5.0})
+    scaler.learn_one({"other": 9.0})
+    assert scaler.transform_one(row) == plain
+    with pytest.raises(ValueError, match="must be finite"):
+        scaler.transform_one({"a": float("inf"), "b": float("-inf")})

@@ -32,7 +32,7 @@ def memory_of(model: Any) -> bytes:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("way", ["state", "pickle"])
-def test_a_learner_goes_on_bit_for_bit(learner: str, way: str) -> None:
+def test_a_learner_continues_bit_for_bit(learner: str, way: str) -> None:
     straight, half = LEARNERS[learner](), LEARNERS[learner]()
     for x, y in ROWS:
         straight.learn_one(x, y)
@@ -58,7 +58,7 @@ def test_a_learner_goes_on_bit_for_bit(learner: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["state", "pickle"])
-def test_a_scaler_goes_on_bit_for_bit(way: str) -> None:
+def test_a_scaler_continues_bit_for_bit(way: str) -> None:
     straight, half = Scaler(), Scaler()
     for x, _ in ROWS:
         straight.learn_one(x)
