@@ -140,7 +140,7 @@ def rows_of(entries: Iterable[Entry], rows: int) -> list[dict[Hashable, float]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Tell whether an Arrow column holds text, categories or lists of text."""
+    """Return whether an Arrow column holds text, categories or lists of text."""
     import pyarrow as pa
 
     types = pa.types

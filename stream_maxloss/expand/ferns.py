@@ -23,7 +23,7 @@ from stream_maxloss.features import text_feature
 from stream_maxloss.random import make_generator, next_below, next_uniform
 from stream_maxloss.rows.single import TEXT_KINDS, number_of, texts_of
 
-__all__ = ["Ferns"]
+__all__ = ["MOST_EDGES", "MOST_TESTS", "Ferns", "leaf_of", "rest_of", "values_in"]
 
 # Thresholds of a column that tests are drawn from.
 MOST_EDGES = 63
@@ -46,8 +46,8 @@ class Ferns(RowTransformer):
     it has been seen as often: it takes a test in about one of as many ferns as there are columns, and the leaves of
     those ferns get new names.
 
-    Whole batches are transformed in one pass; `Ferns() | model` runs in kernels where the model does. `AutoClassifier`
-    has ferns of its own, which it also teaches.
+    Whole batches are transformed in one pass; `Ferns() | model` runs in kernels where the model does. `TaughtFerns`
+    fits its tests to the labels instead.
 
     Parameters
     ----------
@@ -173,16 +173,8 @@ class Ferns(RowTransformer):
         values = values_in(x)
         features: dict[Hashable, float] = {}
         for fern, tests in enumerate(self._tests):
-            leaf = 0
-            for name, threshold in tests:
-                leaf = 2 * leaf + (values.get(name, -np.inf) > threshold)
-            features[text_feature(self._fern_name(fern), str(leaf))] = self.value
-        if self.keep != "none":
-            texts = texts_in(x)
-            features.update(texts)
-            if self.keep == "all":
-                numbers = {str(name): number_of(name, x[name]) for name in values if name not in texts}
-                features.update({name: number for name, number in numbers.items() if number is not None})
+            features[text_feature(self._fern_name(fern), str(leaf_of(values, tests)))] = self.value
+        features.update(rest_of(x, values, self.keep))
         return features
 
     def _entries(self, frame: Frame) -> Iterator[Entry]:
@@ -289,6 +281,25 @@ def values_in(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
     values = numbers_in(x)
     values.update(texts_in(x))
     return values
+
+
+def leaf_of(values: Mapping[Hashable, float], tests: list[tuple[Hashable, float]]) -> int:
+    """Return the leaf that some values fall into: a bit for each test, the first one highest."""
+    leaf = 0
+    for name, threshold in tests:
+        leaf = 2 * leaf + (values.get(name, -math.inf) > threshold)
+    return leaf
+
+
+def rest_of(x: Mapping[Hashable, Any], values: Mapping[Hashable, float], keep: str) -> dict[Hashable, float]:
+    """Return what is kept of a row beside its leaves: nothing, its texts as flags, or its numbers as well."""
+    if keep == "none":
+        return {}
+    features = texts_in(x)
+    if keep == "all":
+        numbers = {str(name): number_of(name, x[name]) for name in values if name not in features}
+        features.update({name: number for name, number in numbers.items() if number is not None})
+    return features
 
 
 def texts_in(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:

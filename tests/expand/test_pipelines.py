@@ -100,7 +100,7 @@ def test_any_cut_into_batches_gives_the_same_bits(name: str, form: str, classes:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_resumed_pipeline_goes_on_with_the_same_bits(name: str, tmp_path: Any) -> None:
+def test_a_resumed_pipeline_continues_with_the_same_bits(name: str, tmp_path: Any) -> None:
     data, labels = stream(3)
     straight, half = MODELS[name](), MODELS[name]()
     straight.learn_many(as_table(data), labels)

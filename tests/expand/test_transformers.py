@@ -109,7 +109,7 @@ def test_an_infinite_value_is_refused(make: Any) -> None:
         make().learn_one({"x": float("inf")})
 
 
-def test_a_column_that_comes_later_gets_tests_of_its_own() -> None:
+def test_a_column_that_comes_later_gets_its_own_tests() -> None:
     ferns = Ferns(ferns=200, rows=20, seed=1)
     data = rows(200)
     for i, x in enumerate(data):
