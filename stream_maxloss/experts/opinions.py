@@ -58,7 +58,7 @@ def learn_weighed(expert: Any, x: dict[Hashable, Any], y: Any, w: float) -> None
 
 
 def takes_weights(expert: Any) -> bool:
-    """Tell whether `learn_one` takes a sample weight."""
+    """Return whether `learn_one` takes a sample weight."""
     parameters = inspect.signature(expert.learn_one).parameters
     return "w" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 

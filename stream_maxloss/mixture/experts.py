@@ -75,7 +75,9 @@ class Level:
     untaught, taught
         Ferns that are drawn at random, and places for ferns that are taught.
     depth
-        Tests of a fern.
+        Tests of a taught fern.
+    untaught_depth
+        Tests of a fern that is drawn at random: chance needs more rows in a leaf than a lesson does.
     replays
         Rows replayed after each row.
     lesson
@@ -87,14 +89,15 @@ class Level:
     untaught: int
     taught: int
     depth: int
+    untaught_depth: int
     replays: int
     lesson: int
 
 
 LEVELS = {
-    "least": Level(planes=1, untaught=64, taught=0, depth=8, replays=0, lesson=0),
-    "normal": Level(planes=2, untaught=64, taught=64, depth=8, replays=6, lesson=500),
-    "most": Level(planes=2, untaught=96, taught=160, depth=10, replays=12, lesson=150),
+    "least": Level(planes=1, untaught=64, taught=0, depth=8, untaught_depth=8, replays=0, lesson=0),
+    "normal": Level(planes=2, untaught=64, taught=64, depth=10, untaught_depth=8, replays=6, lesson=500),
+    "most": Level(planes=2, untaught=96, taught=160, depth=10, untaught_depth=10, replays=12, lesson=150),
 }
 
 

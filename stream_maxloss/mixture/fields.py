@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
+from stream_maxloss.machine.kinds import float32, float64, int32, int64, uint8, uint16, uint64
 from stream_maxloss.machine.views import view
 
 __all__ = [
@@ -88,10 +88,10 @@ def aim(table: Table, name: str, array: NDArray[Any]) -> None:
 
 # How kernels see a field, by the kind of its entries and its axes. Written for LLVM, since numba takes a fifth of a
 # second to compile even the smallest function.
-integers_1, integers_2 = view(types.int64, 1), view(types.int64, 2)
-words_1, words_2 = view(types.uint64, 1), view(types.int32, 2)
-places_1 = view(types.int32, 1)
-shorts_1, shorts_2 = view(types.uint16, 1), view(types.uint16, 2)
-bytes_1, bytes_2 = view(types.uint8, 1), view(types.uint8, 2)
-floats_1, floats_2, floats_3, floats_4 = (view(types.float32, axes) for axes in range(1, 5))
-reals_1, reals_2, reals_3 = (view(types.float64, axes) for axes in range(1, 4))
+integers_1, integers_2 = view(int64, 1), view(int64, 2)
+words_1, words_2 = view(uint64, 1), view(int32, 2)
+places_1 = view(int32, 1)
+shorts_1, shorts_2 = view(uint16, 1), view(uint16, 2)
+bytes_1, bytes_2 = view(uint8, 1), view(uint8, 2)
+floats_1, floats_2, floats_3, floats_4 = (view(float32, axes) for axes in range(1, 5))
+reals_1, reals_2, reals_3 = (view(float64, axes) for axes in range(1, 4))

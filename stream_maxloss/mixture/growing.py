@@ -15,7 +15,7 @@ from stream_maxloss.mixture.experts import LEVELS
 from stream_maxloss.mixture.history import next_entry
 from stream_maxloss.mixture.memory import MANY_NUMBERS, MOST_EDGES, MOST_NUMBERS, Memory
 from stream_maxloss.mixture.passes import RELEARN, run_rows
-from stream_maxloss.mixture.reading import COUNT, DEVIATION, NONZERO, UNTAUGHT
+from stream_maxloss.mixture.reading import COUNT, DEVIATION, NONZERO, UNTAUGHT, UNTESTED
 from stream_maxloss.mixture.stepping import CLASSES
 from stream_maxloss.mixture.teaching import place_fern, recode, teach
 from stream_maxloss.random import next_below, next_uniform
@@ -123,11 +123,12 @@ def draw_ferns(memory: Memory) -> None:
         return
     generator = memory["generator"]
     for fern in np.flatnonzero(memory["group"][: memory.untaught] < 0).tolist():
-        for d in range(memory.level.depth):
+        for d in range(memory.level.untaught_depth):
             number = int(np.searchsorted(heap, next_uniform(generator) * heap[-1], side="right"))
             edge = next_below(generator, int(num_edges[number]))
             memory["test_number"][fern, d] = number
             memory["test_threshold"][fern, d] = memory["edges"][number, edge]
+        memory["test_threshold"][fern, memory.level.untaught_depth :] = UNTESTED
         memory["group"][fern] = UNTAUGHT
         place_fern(memory.table, fern, memory.kept)
 

@@ -24,7 +24,7 @@ class HardRow:
     ----------
     x, y, w
         The row, its label and its sample weight. Columns without thresholds, of which only the scaled value is kept,
-        are turned back by the mean and deviation of now.
+        are unscaled with the current mean and deviation.
     weight
         Its share of the game's weight, in [0, 1].
     probability

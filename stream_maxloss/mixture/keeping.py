@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
-from stream_maxloss.focus.player import player_admit, player_draw, player_update
+import numpy as np
+
+from stream_maxloss.focus.player import make_update, player_admit, player_draw
+from stream_maxloss.focus.policy import Capped
 from stream_maxloss.machine.compiled import inner, unfolded
 from stream_maxloss.machine.vectors import copy_bytes
 from stream_maxloss.mixture import fields as f
@@ -18,7 +21,14 @@ from stream_maxloss.mixture.stepping import CLASSES, score_plane, slopes, step_p
 
 __all__ = ["keep", "recall", "replay"]
 
+# The plane that replays. Kernels take it as np.int64: a constant is a type of its own to numba, which would compile
+# each of them twice; so with other constants here.
 REPLAYED = 1
+# No row has more than 1/(alpha n) of the weight: the game is about the worst fifth of the window. Of caps and other
+# policies this one found most rare rows at uniform replay's own false alarms, on shuffles that are not reported.
+POLICY = Capped(alpha=0.2)
+SETTINGS = POLICY.settings
+raise_weight = make_update(Capped.raised)
 
 
 @inner
@@ -29,7 +39,7 @@ def keep(table: f.Table, target: float, w: float) -> None:
     numbers, kept_numbers = f.floats_1(table, f.NUMBERS), f.floats_2(table, f.KEPT_NUMBERS)
     for number in range(numbers.shape[0]):
         kept_numbers[slot, number] = numbers[number]
-    if header[f.REPLAYS] == 0 and header[f.READY]:
+    if header[f.REPLAYS] == 0 and header[f.READY] and header[f.NEXT_LESSON] == 0:
         # Nothing is replayed: thresholds are all that the window is for. Room that was made early may hold scores.
         kept_score = f.floats_2(table, f.KEPT_SCORE)
         for c in range(kept_score.shape[1]):
@@ -103,10 +113,11 @@ def replay(table: f.Table) -> None:
     nodes, starts, game = f.reals_1(table, f.NODES), f.integers_1(table, f.STARTS), f.reals_1(table, f.GAME)
     slot, probability = player_draw(nodes, starts, game, f.words_1(table, f.GENERATOR))
     recall(table, slot)
-    score_plane(table, REPLAYED)
+    plane = np.int64(REPLAYED)
+    score_plane(table, plane)
     target = f.reals_1(table, f.KEPT_TARGET)[slot]
     if f.integers_1(table, f.HEADER)[f.KIND] != CLASSES:
         target = standardised(table, target)
-    loss = slopes(table, REPLAYED, target)
-    step_plane(table, REPLAYED, f.reals_1(table, f.KEPT_W)[slot])
-    player_update(nodes, starts, game, slot, probability, loss)
+    loss = slopes(table, plane, target)
+    step_plane(table, plane, f.reals_1(table, f.KEPT_W)[slot])
+    raise_weight(nodes, starts, game, SETTINGS, slot, probability, loss)

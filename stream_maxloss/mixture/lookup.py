@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.machine.lanes import LANES
-from stream_maxloss.mixture.reading import COARSE
+from stream_maxloss.mixture.reading import COARSE, UNTESTED
 
 __all__ = ["LOOKUP", "lookup_of"]
 
@@ -47,7 +47,7 @@ def lookup_of(arrays: Arrays, untaught: int) -> Arrays:
     next_row = 1
     for number in range(numbers):
         own = edges[number, : num_edges[number]]
-        mine = np.flatnonzero(tested == number)
+        mine = np.flatnonzero((tested == number) & (thresholds < UNTESTED))
         levels = np.unique(thresholds[mine])
         cut = np.union1d(own, levels).astype(np.float32)
         # How many edges, and how many thresholds, lie below a value that has so many cuts below it.

@@ -31,7 +31,7 @@ MOST_ENTRIES = 512
 MOST_CELLS = 1 << 20
 # Rows of more numbers than these that are not zero, images for one, get so many times the untaught ferns.
 MANY_NUMBERS = 128
-MORE_FERNS = 3
+MORE_FERNS = 6
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
 GAMMA = 0.5
 
@@ -231,7 +231,7 @@ class Memory:
         return len(self.arrays["group"]) - self.level.taught
 
     def add_ferns(self) -> None:
-        """Make room for three times the untaught ferns, before the first is drawn: for rows of many numbers."""
+        """Make room for six times the untaught ferns, before the first is drawn: for rows of many numbers."""
         arrays = self.arrays
         ferns = self.level.untaught * MORE_FERNS + self.level.taught
         for name, fill in (("test_number", 0.0), ("test_threshold", 0.0), ("group", -1.0)):

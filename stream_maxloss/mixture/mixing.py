@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.machine.compiled import inner, unfolded
 from stream_maxloss.machine.covariance import deflate, project
+from stream_maxloss.machine.kinds import float64, int64
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.stepping import HARD, PART, plane_answers, probabilities
@@ -44,6 +45,7 @@ __all__ = [
     "OBJECTIVES",
     "SHARE",
     "STACKS",
+    "compile_mixing",
     "counts",
     "learn_mixture",
     "likelihood",
@@ -132,7 +134,7 @@ def stack_answers(table: f.Table, experts: int) -> None:
             for k in range(experts + 1):
                 total += stack[s, k] * given[c, k]
             gradient[c, 0] = total
-        probabilities(gradient, 0, answer[experts + s])
+        probabilities(gradient, np.int64(0), answer[experts + s])
 
 
 @inner
@@ -201,8 +203,8 @@ def learn_mixture(table: f.Table, target: float) -> None:
     share_out(trust[:2])
     share_out(trust[2:])
     place, next_place = out[answer.shape[1]], out[answer.shape[1] + 1]
-    learn_table(table, answer[experts + STACKS], place, SHARES, target)
-    learn_table(table, answer[experts + STACKS + 2], next_place, CORRECTIONS, target)
+    learn_table(table, answer[experts + STACKS], place, np.int64(SHARES), target)
+    learn_table(table, answer[experts + STACKS + 2], next_place, np.int64(CORRECTIONS), target)
     for s in range(STACKS):
         learn_stack(table, s, experts, target)
 
@@ -296,3 +298,11 @@ def stack_step(table: f.Table, s: int, row: int, curvature: float, slope: float)
     inputs = table[f.PRIOR, 1] - STACKS + 1
     grow = 1.0 / KEEP[s] if variance < LARGEST_VARIANCE * inputs else 1.0
     deflate(matrix, towards, curvature * shrink, grow, length)
+
+
+def compile_mixing() -> None:
+    """Compile the two largest parts of the kernel of classifiers: whoever compiles the rest finds them on disk."""
+    if hasattr(mix, "compile"):  # not with NUMBA_DISABLE_JIT
+        table = int64[:, ::1]
+        mix.compile((table,))
+        learn_mixture.compile((table, float64))

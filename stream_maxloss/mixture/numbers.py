@@ -123,5 +123,5 @@ def learn_numbers(table: f.Table, target: float) -> None:
         if not is_squared:
             share = scale[LEVEL] if error > 0.0 else 1.0 - scale[LEVEL]
             curvature = 2.0 * share / (mean * max(abs(error), bend_of(table)))
-        stack_step(table, s, 0, curvature, curvature * error)
+        stack_step(table, s, np.int64(0), curvature, curvature * error)
     scale[LOSS] += (min(loss, CUT * CUT) - scale[LOSS]) / min(scale[COUNT] + 2.0, MEMORY)

@@ -5,6 +5,8 @@ One kernel and not three: each would be compiled with copies of everything below
 
 from __future__ import annotations
 
+import numpy as np
+
 from stream_maxloss.machine.compiled import compiled, unfolded
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.keeping import keep, recall, replay
@@ -46,7 +48,7 @@ def run_rows(table: f.Table, task: int, start: int, stop: int) -> None:
                 indptr = f.integers_1(table, f.INDPTR)
                 first, length = indptr[i], indptr[i + 1] - indptr[i]
                 first_column = first
-            is_new = read_entries(table, first, first_column, length, False)
+            is_new = read_entries(table, first, first_column, length, np.bool_(False))
         if task == RELEARN:
             target = f.reals_1(table, f.KEPT_TARGET)[i]
             if f.integers_1(table, f.HEADER)[f.KIND] != CLASSES:
@@ -56,7 +58,7 @@ def run_rows(table: f.Table, task: int, start: int, stop: int) -> None:
         answer_row(table, i if task < RELEARN else i - start)
         if task == LEARN:
             if is_new:
-                read_entries(table, first, first_column, length, True)
+                read_entries(table, first, first_column, length, np.bool_(True))
             learn_row(table, i, is_new)
             observe(table, first, first_column, length)
             f.integers_1(table, f.HEADER)[f.ROWS] += 1

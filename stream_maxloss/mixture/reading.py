@@ -6,7 +6,7 @@
   does not flatten all others.
 - BINNED: for each *number* (a column with thresholds), the quantile bin that its value lies in.
 - UNTAUGHT, TAUGHT: of each fern the one leaf that the row falls into: D tests `x > threshold` are the bits of its
-  index. An absent value fails every test.
+  index. An absent value fails every test. Ferns of fewer tests than there is room for have no last ones.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = [
     "RAW",
     "TAUGHT",
     "UNTAUGHT",
+    "UNTESTED",
     "count_leaves",
     "find_code",
     "observe",
@@ -40,6 +41,8 @@ GROUPS = RAW, BINNED, UNTAUGHT, TAUGHT = range(4)
 COUNT, MEAN, DEVIATION, NONZERO, CENTRE, FACTOR = range(6)
 # An absent value is below every threshold.
 ABSENT = np.float32(-np.inf)
+# The threshold of a test that a fern does not have: no value lies above it.
+UNTESTED = np.finfo(np.float32).max
 # Bins a number has in the group BINNED; thresholds are finer.
 COARSE = 16
 LARGEST = 1e30

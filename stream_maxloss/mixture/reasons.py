@@ -12,7 +12,7 @@ from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.memory import Memory
 from stream_maxloss.mixture.mixing import STACKS
-from stream_maxloss.mixture.reading import BINNED, COARSE, RAW, TAUGHT, UNTAUGHT
+from stream_maxloss.mixture.reading import BINNED, COARSE, RAW, TAUGHT, UNTAUGHT, UNTESTED
 
 __all__ = ["Reason", "cells_at_hand", "reasons_of"]
 
@@ -120,6 +120,8 @@ def leaf_condition(memory: Memory, cell: int, names: dict[int, Hashable], column
     bounds: dict[int, list[float]] = {}
     for d in range(depth):
         number, threshold = int(memory["test_number"][fern, d]), float(memory["test_threshold"][fern, d])
+        if threshold == UNTESTED:
+            continue
         low_high = bounds.setdefault(number, [-np.inf, np.inf])
         if leaf >> (depth - 1 - d) & 1:
             low_high[0] = max(low_high[0], threshold)

@@ -1,10 +1,7 @@
 """Ferns that are taught: boosting with oblivious trees on the rows of the window.
 
-A lesson fits one fern to what the mixture still gets wrong. With r_i = y_i - p_i the residuals of S rows of the window,
-the D tests are chosen one after the other, the same test in all leaves: among some numbers and all their edges the one
-with the largest
-
-    sum over the leaves of (sum of r_i in it)^2 / (rows in it + 1).
+A lesson fits one fern to what the mixture still gets wrong: its tests are those that part the residuals r_i = y_i - p_i
+of S rows of the window best, among some numbers and all their edges (`expand.lesson`).
 
 Each leaf then starts with a shrunken Newton step, nu sum r / (sum p (1 - p) + 5), and the log-odds that the window
 keeps of each row move by as much: the next lesson fits what is left. The fern takes the place of the one whose leaves
@@ -20,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.expand.lesson import choose_tests
 from stream_maxloss.machine.compiled import compiled, inner, unfolded
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
@@ -81,7 +79,13 @@ def teach(table: f.Table, rows: int) -> int:
     depth = table[f.TEST_NUMBER, 2]
     tests = np.zeros((2, depth), dtype=np.int64)
     leaf = np.zeros(count, dtype=np.uint64)
-    grow(table, sample, candidates, residuals, tests, leaf)
+    num_edges = f.integers_1(table, f.NUM_EDGES)
+    counts = np.empty(candidates.shape[0], dtype=np.int64)
+    for candidate in range(candidates.shape[0]):
+        counts[candidate] = num_edges[candidates[candidate]]
+    choose_tests(codes_of(table, sample, candidates), counts, residuals, tests, leaf)
+    for d in range(depth):
+        tests[0, d] = candidates[tests[0, d]]
     fern = least_fern(table, rows)
     set_fern(table, fern, tests)
     place_fern(table, fern, rows)
@@ -174,41 +178,6 @@ def find_residuals(table: f.Table, sample: Integers, output: int, residuals: Flo
 
 
 @unfolded
-def grow(
-    table: f.Table, sample: Integers, candidates: Integers, residuals: Floats, tests: Integers, leaf: Integers
-) -> None:
-    """Choose the tests (number and edge) one after the other, and find the leaf of each sampled row."""
-    num_edges = f.integers_1(table, f.NUM_EDGES)
-    depth = tests.shape[1]
-    codes = codes_of(table, sample, candidates)
-    # Sums of residuals and rows, by leaf and code.
-    sums = np.empty((1 << (depth - 1), table[f.EDGES, 2] + 1, 2))
-    gains = np.empty(table[f.EDGES, 2])
-    for d in range(depth):
-        best = -1.0
-        chosen = 0
-        for candidate in range(candidates.shape[0]):
-            count = num_edges[candidates[candidate]]
-            for one in range(1 << d):
-                for b in range(count + 1):
-                    sums[one, b, 0] = 0.0
-                    sums[one, b, 1] = 0.0
-            for i in range(sample.shape[0]):
-                cell = sums[leaf[i], codes[candidate, i]]
-                cell[0] += residuals[i]
-                cell[1] += 1.0
-            find_gains(sums, 1 << d, count, gains)
-            for b in range(count):
-                if gains[b] > best:
-                    best = gains[b]
-                    chosen = candidate
-                    tests[0, d] = candidates[candidate]
-                    tests[1, d] = b
-        for i in range(sample.shape[0]):
-            leaf[i] = leaf[i] * np.uint64(2) + np.uint64(codes[chosen, i] > tests[1, d])
-
-
-@unfolded
 def codes_of(table: f.Table, sample: Integers, candidates: Integers) -> NDArray[np.uint8]:
     """Return the codes of the sampled rows, number by number."""
     kept = f.bytes_2(table, f.KEPT_CODES)
@@ -218,28 +187,6 @@ def codes_of(table: f.Table, sample: Integers, candidates: Integers) -> NDArray[
         for candidate in range(candidates.shape[0]):
             codes[candidate, i] = row[candidates[candidate]]
     return codes
-
-
-@unfolded
-def find_gains(sums: NDArray[np.float64], leaves: int, edges: int, gains: Floats) -> None:
-    """Write what splitting all leaves at each edge of one number gains."""
-    for b in range(edges):
-        gains[b] = 0.0
-    for one in range(leaves):
-        total = 0.0
-        rows = 0.0
-        for b in range(edges + 1):
-            total += sums[one, b, 0]
-            rows += sums[one, b, 1]
-        if rows == 0.0:
-            continue
-        left = 0.0
-        left_rows = 0.0
-        for b in range(edges):
-            left += sums[one, b, 0]
-            left_rows += sums[one, b, 1]
-            right = total - left
-            gains[b] += left * left / (left_rows + 1.0) + right * right / (rows - left_rows + 1.0)
 
 
 @unfolded

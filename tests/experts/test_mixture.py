@@ -165,7 +165,7 @@ def test_any_cut_into_batches_gives_the_same_bits(classes: int) -> None:
 
 
 @pytest.mark.parametrize("name", MIXTURES)
-def test_a_resumed_mixture_goes_on_with_the_same_bits(name: str, tmp_path: Any) -> None:
+def test_a_resumed_mixture_continues_with_the_same_bits(name: str, tmp_path: Any) -> None:
     table, labels = stream(4)
     straight, half = MIXTURES[name](4), MIXTURES[name](4)
     straight.learn_many(table, labels)

@@ -18,7 +18,7 @@ CUTS = [0, 1, 60, 99, 100, 101, 400, 499]
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_resumed_model_goes_on_to_the_bit(cut: int, classes: int) -> None:
+def test_a_resumed_model_continues_to_the_bit(cut: int, classes: int) -> None:
     x, y = mixed_stream(500, classes)
     straight = AutoClassifier(seed=1, memory=300)
     for row, label in zip(x[:cut], y[:cut], strict=True):

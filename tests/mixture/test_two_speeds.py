@@ -32,7 +32,7 @@ def test_batches_learn_what_single_rows_learn(classes: int, compute: str, memory
     assert same_state(slow.state_dict(), fast.state_dict())
 
 
-def test_what_is_said_before_learning_is_what_single_rows_say() -> None:
+def test_predictions_before_learning_are_those_of_single_rows() -> None:
     x, y = mixed_stream(300)
     said = AutoClassifier(seed=3).answer_learn_many(frame_of(x), y).probabilities
     model = AutoClassifier(seed=3)
