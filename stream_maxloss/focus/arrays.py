@@ -16,5 +16,6 @@ REPLAYS, LOSS, OUTPUT, SCALE, LOW, HIGH = range(6)
 SEEN, MEAN, SQUARES = range(3)
 # Draws that are made ahead of the rounds that play them.
 CHUNK = 64
-# Places in the table behind those of the window: the copies of the learner and the length of one, and where else.
-COPIES, COPY, ARRIVED, REPLAYED, SETUP, SPREAD, DRAWN, POINTS, ALONE = range(WINDOW_TABLE, WINDOW_TABLE + 9)
+# Places in the table behind those of the window: the copies of the learner and the length of one, and where else;
+# last the slices of the rows that come.
+COPIES, COPY, ARRIVED, REPLAYED, SETUP, SPREAD, DRAWN, POINTS, ALONE, CODES = range(WINDOW_TABLE, WINDOW_TABLE + 10)

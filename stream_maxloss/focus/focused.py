@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from river import base, compose
 from stream_maxloss.card import Table, card
 from stream_maxloss.focus.admission import Admission
 from stream_maxloss.focus.game import Game, check_count, replay_entry_point
+from stream_maxloss.focus.hard_row import HardRow
 from stream_maxloss.focus.native import NativeReplay
-from stream_maxloss.focus.player import player_draw
 from stream_maxloss.focus.policy import Policy
 from stream_maxloss.focus.slack import Slack
 from stream_maxloss.focus.theorems import snapshots_needed
@@ -25,42 +24,11 @@ from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.protocol import Answers
 from stream_maxloss.state import part_of
 
-__all__ = ["Focused", "HardRow", "predicts_probabilities"]
-
-
-@dataclass(frozen=True)
-class HardRow:
-    """A row of the window, with what the game makes of it.
-
-    Parameters
-    ----------
-    x, y, w
-        The row, its label and its sample weight.
-    weight
-        Its share q of the weight, in [0, 1].
-    probability
-        The probability p with which the next replay draws it.
-    loss
-        The loss that the learner has on it now.
-    age
-        Rows that have come since it came.
-    replays
-        How often it was replayed.
-
-    """
-
-    x: Any
-    y: Any
-    w: float
-    weight: float
-    probability: float
-    loss: float
-    age: int
-    replays: int
+__all__ = ["Focused", "predicts_probabilities"]
 
 
 def predicts_probabilities(model: Any) -> bool:
-    """Tell whether a classifier says it can predict probabilities, looking through pipelines and wrappers."""
+    """Return whether a classifier says it can predict probabilities, looking through pipelines and wrappers."""
     if isinstance(model, compose.Pipeline):
         return predicts_probabilities(model._last_step)
     if getattr(type(model), "predict_proba_one", None) in (None, base.Classifier.predict_proba_one):
@@ -115,7 +83,7 @@ class Focused(base.Wrapper):
         self._native = self._make_native()
 
     def _make_native(self) -> NativeReplay | None:
-        """Give the fast way, if the learner is one of ours and the loss is known to the kernels."""
+        """Return the fast way, if the learner is one of ours and the loss is known to the kernels."""
         return None
 
     def _target_of(self, y: Any) -> float:
@@ -154,22 +122,38 @@ class Focused(base.Wrapper):
         x, y
             The row and its label.
         kwargs
-            Passed on to the learner, and again whenever the row is replayed; `w` is River's sample weight.
+            Passed on to the learner, and again whenever the row is replayed; `w` is River's sample weight. But for
+            `slice`, which names the row's slice for `policy="slices"` and is for the game alone.
 
         """
+        name = self._take_slice(kwargs)
         if self._native is not None:
             try:
-                self._native.learn(x, self._target_of(y), only_weight(kwargs))
+                self._native.learn(x, self._target_of(y), only_weight(kwargs), name)
             except Exception:
                 self._forget_refused()
                 raise
             return
         self._wrapped_model.learn_one(x, y, **kwargs)
-        slot = self._game.admit(y)
+        slot = self._game.admit(y, name)
         if slot >= 0:
             self._rows.put(slot, x, y, kwargs)
         if self._game.replays and self._game.size:
             self._replay(self._game.replays)
+
+    @property
+    def takes_slices(self) -> bool:
+        """Whether rows come with the name of their slice: with `policy="slices"`."""
+        return self._game.by_slice
+
+    def _take_slice(self, keywords: dict[str, Any], name: str = "slice") -> Any:
+        if name in keywords and not self.takes_slices:
+            raise TypeError(f"{name} must come with policy='slices', got it with {self.policy!r}; leave it out")
+        return keywords.pop(name, None)
+
+    def slice_weights(self) -> dict[Hashable, float]:
+        """Return the share of the game's weight that each slice in the window has; none unless `policy="slices"`."""
+        return self._game.roster.shares()
 
     def replay(self, rounds: int) -> None:
         """Play rounds on the rows of the window as they are, without a new one: for idle time, or a fixed sample.
@@ -205,16 +189,21 @@ class Focused(base.Wrapper):
             self._replay(int(rounds))
 
     def learn_many(self, X: Any, y: Any, **kwargs: Any) -> None:
-        """Learn the rows of a frame one after the other, just as `learn_one` would; `w` may be one for each row."""
+        """Learn the rows of a frame one after the other, just as `learn_one` would.
+
+        `w` may be one for each row, and `slices` has a name for each, for `policy="slices"`.
+        """
+        names = self._take_slice(kwargs, "slices")
         if self._native is not None:
-            self.answer_learn_many(X, y, only_weight(kwargs))
+            self.answer_learn_many(X, y, only_weight(kwargs), names)
             return
+        named = None if names is None else column_values(names)
         w = kwargs.pop("w", None)
         weights = w if w is None or np.ndim(w) == 0 else column_values(w)
         for number, (x, label) in enumerate(iterate_frame(X, y)):
             if weights is not None:
                 kwargs["w"] = weights[number] if isinstance(weights, list) else weights
-            self.learn_one(x, label, **kwargs)
+            self.learn_one(x, label, **kwargs, **({} if named is None else {"slice": named[number]}))
 
     @property
     def is_native(self) -> bool:
@@ -231,16 +220,17 @@ class Focused(base.Wrapper):
         native = self._require_native()
         return self._answers_of(native.scores(X), native.snapshots > 0)
 
-    def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0) -> Answers:
+    def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0, slices: Any = None) -> Answers:
         """Predict each row of a frame, then learn it with its replays; return what was said before."""
-        return self.answer_learn_scaled(None, X, y, w)
+        return self.answer_learn_scaled(None, X, y, w, slices)
 
-    def answer_learn_scaled(self, scaler: Scaler | None, X: Any, y: Any, w: Any = 1.0) -> Answers:
+    def answer_learn_scaled(self, scaler: Scaler | None, X: Any, y: Any, w: Any = 1.0, slices: Any = None) -> Answers:
         """Do the same, each row scaled as it comes and kept as it was scaled."""
         native = self._require_native()
         try:
             targets = self._targets_of(y)
-            scores = native.learn_frame(X, targets, row_weights(w, len(targets)), scaler)
+            names = None if slices is None else column_values(slices)
+            scores = native.learn_frame(X, targets, row_weights(w, len(targets)), scaler, names)
         except Exception:
             self._forget_refused()
             raise
@@ -261,8 +251,8 @@ class Focused(base.Wrapper):
         learn = getattr(self._wrapped_model, "relearn_one", self._wrapped_model.learn_one)
         policy, settings = player.policy, player.policy.settings
         keeps, forgives, corrects = schedule.plan[0] > 0, slack.active, type(policy).stride is not Policy.stride
-        finish, handle = replay_entry_point(type(policy).raised), game.handle
-        slot, probability = player_draw(player.tree.nodes, player.tree.starts, player.game, player.generator)
+        finish, handle = replay_entry_point(type(policy).raised, policy.by_slice), game.handle
+        slot, probability = finish(handle, -1, 0.0, 0.0, True)
         for left in range(rounds - 1, -1, -1):
             x, y, keywords, shared = rows[slot]
             if keeps:
@@ -272,10 +262,12 @@ class Focused(base.Wrapper):
                 part = policy.stride(float(game.size), probability, settings)
                 # Not all learners take a weight, and most policies leave it alone.
                 keywords = {**keywords, "w": keywords.get("w", 1.0) * part} if part != 1.0 else keywords
-            learn(x, y, **keywords)
+            if not (slack.is_hard and slack.get(slot)):
+                learn(x, y, **keywords)
             if forgives:
-                loss -= slack.get(slot)
-                slack.step(slot)
+                left_over = slack.left_of(slot, loss)
+                slack.step(slot, loss)
+                loss = left_over
             slot, probability = finish(handle, slot, probability, loss, left > 0)
 
     def _keep(self, place: int) -> None:
@@ -288,7 +280,7 @@ class Focused(base.Wrapper):
             self._snapshots[place] = snapshot
 
     def held_rows(self) -> NDArray[np.int64]:
-        """Give the numbers of the rows that the window holds, counted from 0 in the order in which rows came."""
+        """Return the numbers of the rows that the window holds, counted from 0 in the order in which rows came."""
         return self._game.arrived[: self._game.size] - 1
 
     def _repr_html_(self) -> str:
@@ -298,11 +290,10 @@ class Focused(base.Wrapper):
         return card(type(self).__name__, self._get_params(), self.describe(), tables)
 
     def hardest(self, k: int = 10) -> list[HardRow]:
-        """Give the k rows of the window with the highest weight, highest first."""
-        player = self._game.player
-        weights = player.weights()
+        """Return the k rows of the window with the highest weight, highest first."""
+        weights = self._game.weights()
         total = weights.sum()
-        probabilities, ages = player.probabilities() if len(weights) else weights, self._game.ages()
+        probabilities, ages = self._game.probabilities() if len(weights) else weights, self._game.ages()
         order = np.argsort(-weights, kind="stable")[:k]
         found = []
         for slot in order.tolist():
@@ -322,7 +313,7 @@ class Focused(base.Wrapper):
         return found
 
     def _inspect(self, slot: int) -> tuple[Any, Any, float, float]:
-        """Give the row of a slot with its label, sample weight and current loss."""
+        """Return the row of a slot with its label, sample weight and current loss."""
         if self._native is not None:
             x, target, w = self._native.row(slot)
             return x, self._label_of(target), w, self._native.loss(slot)
@@ -333,7 +324,7 @@ class Focused(base.Wrapper):
         return target
 
     def describe(self) -> dict[str, float]:
-        """Give the state of the game in a few numbers, while the stream runs.
+        """Return the state of the game in a few numbers, while the stream runs.
 
         Returns
         -------
@@ -378,14 +369,14 @@ class Focused(base.Wrapper):
 
 
 def only_weight(keywords: dict[str, Any]) -> Any:
-    """Give the sample weight, the one keyword that our learners take."""
+    """Return the sample weight, the one keyword that our learners take."""
     if keywords.keys() - {"w"}:
         raise TypeError(f"a row may come with the keyword w only, got {sorted(keywords)}; this learner takes no other")
     return keywords.get("w", 1.0)
 
 
 def checked_loss(loss: float, name: str | Callable[..., float]) -> float:
-    """Give a loss in [0, 1], forgiving only rounding.
+    """Return a loss in [0, 1], forgiving only rounding.
 
     Raises
     ------

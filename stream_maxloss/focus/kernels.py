@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_maxloss.focus.arena import Arena, arena_at
-from stream_maxloss.focus.arrays import ALONE, ARRIVED, AVERAGE, COPIES, COPY, HIGH, LOW, REPLAYED, SETUP, SPREAD
+from stream_maxloss.focus.arrays import ALONE, ARRIVED, AVERAGE, CODES, COPIES, COPY, HIGH, LOW, REPLAYED, SETUP, SPREAD
 from stream_maxloss.focus.native_window import TARGETS, WEIGHTS, put_row, stored_row
 from stream_maxloss.focus.player import SIZE, player_admit
 from stream_maxloss.focus.rounds import Play, make_loss, make_replay, widen_spread
 from stream_maxloss.focus.slack import slack_release
+from stream_maxloss.focus.slices import slice_enter
 from stream_maxloss.focus.snapshots import STORED
 from stream_maxloss.linear.memory import HEADER
 from stream_maxloss.linear.passes import inner_kernels, make_write, row_of
@@ -31,13 +32,16 @@ CLEANED = -1
 
 @made_once
 def make_enter(play: Play) -> Any:
-    """Return enter(t, slot, arrival, target, weight, arena): start a row in its slot."""
-    has_slack = play.has_slack
+    """Return enter(t, slot, i, arrival, target, weight, arena): start a row, the i-th that comes, in its slot."""
+    has_slack, has_slices = play.has_slack, play.has_slices
 
-    def enter(t: int, slot: int, arrival: int, target: float, weight: float, arena: Arena) -> None:
+    def enter(t: int, slot: int, i: int, arrival: int, target: float, weight: float, arena: Arena) -> None:
         if has_slack:
             slack_release(arena.book, arena.slack, arena.heap, arena.where, slot)
         player_admit(arena.nodes, arena.starts, arena.game, slot)
+        if has_slices:
+            code = load_integer(load_integer(t, CODES), i)
+            slice_enter(arena.firsts, arena.slice_of, arena.place, arena.order, arena.slice_weights, slot, code)
         store_integer(load_integer(t, ARRIVED), slot, arrival)
         store_short(load_integer(t, REPLAYED), slot, 0)
         store(load_integer(t, TARGETS), slot, target)
@@ -82,7 +86,7 @@ def replay_row(play: Play) -> Callable[..., bool]:
         arena = arena_at(handle)
         widen_spread(load_integer(t, SPREAD), target)
         if slot >= 0:
-            enter(t, slot, arrival, target, weight, arena)
+            enter(t, slot, 0, arrival, target, weight, arena)
             put_row(t, slot, (columns, x, length, ARRIVING), length)
         return rounds == 0 or arena.game[SIZE] == 0.0 or replay(m, t, rounds, arena)
 
@@ -196,7 +200,7 @@ def learn_batch(play: Play) -> Callable[..., tuple[int, int]]:
             widen_spread(spread, target)
             if slot >= 0:
                 put_row(t, slot, row, present)
-                enter(t, slot, arrivals + i + 1, target, weight, arena)
+                enter(t, slot, i, arrivals + i + 1, target, weight, arena)
             if rounds > 0 and arena.game[SIZE] > 0.0 and not replay(m, t, rounds, arena):
                 return i, fault(OVERFLOW, 0)
         return -1, 0

@@ -72,13 +72,15 @@ class NativeReplay:
     def _begin(self) -> None:
         self._alone = np.zeros(1, dtype=np.int64)
         self._drawn, self._points = np.zeros(arrays.CHUNK, dtype=np.int64), np.zeros(arrays.CHUNK)
+        # The slices of the rows that come.
+        self._codes = np.zeros(1, dtype=np.int64)
         self._table: tuple[Any, Any, Any, NDArray[np.int64]] | None = None
         self._places = (0, 0)
         self._plays: dict[bool, Play] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # Elsewhere the arrays have other addresses.
-        left_out = ("_alone", "_drawn", "_places", "_plays", "_points", "_table")
+        left_out = ("_alone", "_codes", "_drawn", "_places", "_plays", "_points", "_table")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -103,6 +105,8 @@ class NativeReplay:
                 has_slack,
                 has_share,
                 has_snapshots,
+                self.game.by_slice,
+                self.game.slack.is_hard,
             )
         return self._plays[has_share]
 
@@ -115,10 +119,12 @@ class NativeReplay:
         if known is None or known[0] is not memory or known[1] is not window or known[2] is not copies:
             game = self.game
             others = (game.arrived, game.replayed, self._setup, self._spread, self._drawn, self._points, self._alone)
-            places = [address_of(copies), copies.shape[1], *(address_of(array) for array in others)]
+            places = [address_of(copies), copies.shape[1], *(address_of(array) for array in others), 0]
             table = np.array([*window.tolist(), *places], dtype=np.int64)
             self._table = memory, window, copies, table
             self._places = address_of(memory), address_of(table)
+            known = self._table
+        known[3][arrays.CODES] = address_of(self._codes)
         return self._places
 
     def _held(self) -> tuple[tuple[int, int], tuple[Any, ...]]:
@@ -154,13 +160,17 @@ class NativeReplay:
         """Bytes of rows and snapshots."""
         return self.window.nbytes + int(self._copies.nbytes)
 
-    def learn(self, x: Mapping[Hashable, Any], target: float, w: float) -> None:
+    def learn(self, x: Mapping[Hashable, Any], target: float, w: float, slice_name: Any = None) -> None:
         """Learn one row and replay."""
         model, game = self.model, self.game
         model.learn(x, target, w)
         columns, row = self._row_at_hand(x)
         with model:
-            slot = game.gate.settle(target if model.program.scores == 0 else target > 0.0)
+            if game.by_slice:
+                slot = game.gate.settle(slice_name)
+                self._codes = np.array([game.roster.code_of(slice_name)])
+            else:
+                slot = game.gate.settle(target if model.program.scores == 0 else target > 0.0)
             self.window.reserve(len(model.features), 1, len(row), game.size)
             is_finite = kernels.replay_row(self._play)(
                 *self._tables(),
@@ -197,7 +207,14 @@ class NativeReplay:
             return read_row(x, self.model.features, learn=False)
         return self.model.row_at_hand(x)
 
-    def learn_frame(self, frame: Any, targets: Floats, weights: Floats, scaler: Scaler | None = None) -> Floats:
+    def learn_frame(
+        self,
+        frame: Any,
+        targets: Floats,
+        weights: Floats,
+        scaler: Scaler | None = None,
+        slices: list[Any] | None = None,
+    ) -> Floats:
         """Learn the rows of a frame, each with its replays; give the score that each had before it was learned.
 
         With a scaler each row is scaled as it comes: before it is observed for the score, after for the lesson.
@@ -215,6 +232,8 @@ class NativeReplay:
                 stretches = list(read_frame(frame, model.features, learn=True))
                 check_rows(stretches, model.features, model.program.prepare is not None)
                 check_length(sum(map(len, stretches)), targets)
+                if slices is not None and len(slices) != len(targets):
+                    raise ValueError(f"slices must have one name per row, got {len(slices)} for {len(targets)} rows")
             except Exception:
                 model.features.truncate(known)
                 raise
@@ -223,11 +242,19 @@ class NativeReplay:
             for rows in stretches:
                 part = slice(first, first + len(rows))
                 shown = None if scaler is None else scale_rows_of(scaler, model, rows)
-                scores[part] = self.learn_rows(rows, targets[part], weights[part], shown)
+                names = None if slices is None else slices[part]
+                scores[part] = self.learn_rows(rows, targets[part], weights[part], shown, names)
                 first += len(rows)
             return scores
 
-    def learn_rows(self, rows: Rows, targets: Floats, weights: Floats, shown: Floats | None = None) -> Floats:
+    def learn_rows(
+        self,
+        rows: Rows,
+        targets: Floats,
+        weights: Floats,
+        shown: Floats | None = None,
+        slices: list[Any] | None = None,
+    ) -> Floats:
         """Learn rows that were read with this model's feature map; give the scores before learning.
 
         Parameters
@@ -238,6 +265,8 @@ class NativeReplay:
             Signs or targets, and sample weights.
         shown
             Values of the same shape as those of `rows` to score instead, before the row is learned.
+        slices
+            Names of the rows' slices; None for rows without.
 
         Raises
         ------
@@ -247,7 +276,7 @@ class NativeReplay:
         """
         model, game = self.model, self.game
         model._make_room()
-        slots, scores = self._settle(targets), model.room_for_scores(len(rows))
+        slots, scores = self._settle(targets, slices), model.room_for_scores(len(rows))
         if not self.window.has_room(len(model.features)):
             entries = int(np.count_nonzero(rows.values) - np.isnan(rows.values).sum())
             self.window.reserve(len(model.features), len(rows), entries, game.size)
@@ -264,8 +293,12 @@ class NativeReplay:
             raise diverged() if fault_kind(status) == OVERFLOW else refuse_row(rows, model.features, row, status)
         return scores
 
-    def _settle(self, targets: Floats) -> NDArray[np.int64]:
+    def _settle(self, targets: Floats, slices: list[Any] | None) -> NDArray[np.int64]:
         gate = self.game.gate
+        if self.game.by_slice:
+            names = [None] * len(targets) if slices is None else slices
+            self._codes = np.array([self.game.roster.code_of(name) for name in names], dtype=np.int64)
+            return gate.settle_many(names)
         if not gate.by_label:
             return gate.settle_many(targets)
         return gate.settle_many((targets if self.model.program.scores == 0 else targets > 0.0).tolist())
@@ -307,7 +340,7 @@ class NativeReplay:
         return loss
 
     def row(self, slot: int) -> tuple[dict[Hashable, float], float, float]:
-        """Give the values of a row of the window that are not zero, by name, with its target and weight."""
+        """Return the values of a row of the window that are not zero, by name, with its target and weight."""
         columns, values = self.window.row(slot)
         names = self.model.features.names if self.model.features.grows else None
         x = {
@@ -345,5 +378,5 @@ class NativeReplay:
 
 
 def diverged() -> ModelError:
-    """Give the error for a learner whose scores are no longer finite."""
+    """Return the error for a learner whose scores are no longer finite."""
     return ModelError("the score of a row must stay finite, got an overflow; lower lr or use Scaler() | model")

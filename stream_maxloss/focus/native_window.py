@@ -239,7 +239,7 @@ class NativeWindow:
         arrays.ends[END] = live
 
     def row(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Give the columns and values of a row that are not zero."""
+        """Return the columns and values of a row that are not zero."""
         arrays, length = self.arrays, int(self.arrays.lengths[slot])
         if self.sparse:
             place = slice(int(arrays.first[slot]), int(arrays.first[slot]) + length)

@@ -56,7 +56,7 @@ def player_draw(
     return slot, player_probability(nodes, starts, game, slot)
 
 
-@compiled
+@inner
 def player_probability(nodes: Any, starts: Any, game: Any, slot: int) -> float:
     """Give the probability p_i with which `player_draw` draws slot i."""
     total = game[A] * nodes[starts[-1] - 1] + game[SIZE] * game[B]
@@ -64,7 +64,7 @@ def player_probability(nodes: Any, starts: Any, game: Any, slot: int) -> float:
     return game[GAMMA] / game[SIZE] + (1.0 - game[GAMMA]) * weight / total
 
 
-@compiled
+@inner
 def _share(nodes: Any, starts: Any, game: Any) -> None:
     total = game[A] * nodes[starts[-1] - 1] + game[SIZE] * game[B]
     game[A] *= 1.0 - game[SHARE]
@@ -284,11 +284,11 @@ class Player:
         return bool(game[SHARE] == 0.0 and game[A] == 1.0 and game[B] == 0.0)
 
     def weights(self) -> NDArray[np.float64]:
-        """Give the weight v_i of each row held."""
+        """Return the weight v_i of each row held."""
         return self.game[A] * self.tree.nodes[: self.size] + self.game[B]
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Give the probability p_i of each row held."""
+        """Return the probability p_i of each row held."""
         weights = self.weights()
         gamma = self.game[GAMMA]
         return gamma / max(self.size, 1) + (1.0 - gamma) * weights / weights.sum()

@@ -32,7 +32,8 @@ from stream_maxloss.focus.arrays import (
 from stream_maxloss.focus.native_window import TARGETS, WEIGHTS, stored_row
 from stream_maxloss.focus.player import ETA, GAMMA, ROUNDS, SIZE, make_update, player_draw
 from stream_maxloss.focus.policy import Policy
-from stream_maxloss.focus.slack import slack_of, slack_step
+from stream_maxloss.focus.slack import loss_left, slack_of, slack_step
+from stream_maxloss.focus.slices import make_slice_update, slice_find
 from stream_maxloss.focus.snapshots import snapshot_place
 from stream_maxloss.focus.sum_tree import (
     RESCALE_ABOVE,
@@ -66,8 +67,9 @@ class Play:
         Codes from `arrays`.
     seen, stride, raised
         The functions of the policy.
-    has_slack, has_share, has_snapshots
-        Whether slack, fixed share and snapshots are at work; what is not costs nothing, not even to compile.
+    has_slack, has_share, has_snapshots, has_slices, is_hard
+        Whether slack, fixed share, snapshots and weights over slices are at work, and slack is hard; what is not costs
+        nothing, not even to compile.
 
     """
 
@@ -80,6 +82,8 @@ class Play:
     has_slack: bool
     has_share: bool
     has_snapshots: bool
+    has_slices: bool = False
+    is_hard: bool = False
 
 
 @inner
@@ -207,6 +211,7 @@ def make_replay(play: Play) -> Callable[..., bool]:
     seen, stride, raise_weight = inner(play.seen), inner(play.stride), make_raise(play.raised)
     update, corrects = make_update(play.raised), play.stride is not Policy.stride
     has_slack, has_share, has_snapshots = play.has_slack, play.has_share, play.has_snapshots
+    has_slices, is_hard, update_slice = play.has_slices, play.is_hard, make_slice_update(play.raised)
 
     def replay(m: int, t: int, rounds: int, arena: Arena) -> bool:
         nodes, starts, game, settings = arena.nodes, arena.starts, arena.game, arena.settings
@@ -222,7 +227,9 @@ def make_replay(play: Play) -> Callable[..., bool]:
                 if k % CHUNK == 0:
                     draw_ahead(t, min(CHUNK, rounds - k), game, arena.generator)
                 slot = load_integer(drawn, k % CHUNK)
-                if slot < 0:
+                if slot < 0 and has_slices:
+                    slot = slice_find(arena.firsts, arena.order, arena.slice_weights, load(points, k % CHUNK))
+                elif slot < 0:
                     slot = tree_find(nodes, starts, load(points, k % CHUNK) * total)
                 if corrects:
                     probability = even + (1.0 - gamma) * nodes[slot] / total
@@ -235,12 +242,16 @@ def make_replay(play: Play) -> Callable[..., bool]:
             if not is_finite(score):
                 return False
             loss = seen(loss_seen(m, t, score, target), settings)
-            step(m, row, score, target, weight * stride(size, probability, settings) if corrects else weight)
+            if not is_hard or slack_of(arena.book, arena.slack, arena.where, slot) == 0.0:
+                step(m, row, score, target, weight * stride(size, probability, settings) if corrects else weight)
             if has_slack:
-                loss -= slack_of(arena.book, arena.slack, slot)
-                slack_step(arena.book, arena.slack, arena.heap, arena.where, slot)
+                whole, loss = loss, loss_left(arena.book, arena.slack, arena.where, slot, loss)
+                slack_step(arena.book, arena.slack, arena.heap, arena.where, slot, whole)
             if has_share:
                 update(nodes, starts, game, settings, slot, probability, loss)
+            elif has_slices:
+                game[ROUNDS] += 1.0
+                update_slice(arena.firsts, arena.slice_of, arena.slice_weights, settings, slot, gamma, eta * loss)
             else:
                 game[ROUNDS] += 1.0
                 if loss != 0.0:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from stream_maxloss.described import ArrayOf, check_numbers, check_state
 from stream_maxloss.machine.compiled import compiled
 
-__all__ = ["Slack", "SlackBook", "slack_of", "slack_release", "slack_step"]
+__all__ = ["Slack", "SlackBook", "loss_left", "slack_of", "slack_release", "slack_step"]
 
-# Places in the array `book`. The slack of slot i is max(0, z_i - OFFSET) under L1 and OFFSET z_i under L2.
+# Places in the array `book`. The slack of slot i is max(0, z_i - OFFSET) under L1, OFFSET z_i under L2, and 1 if it is
+# one of the heap's, else 0, where it is hard; z_i is then the loss that the row has had in all.
 KIND, BUDGET, STEP, OFFSET, SPENT, ACTIVE = range(6)
-NONE, L1, L2 = 0, 1, 2
+NONE, L1, L2, HARD = 0, 1, 2, 3
 # Beyond these the stored numbers would lose digits to the common offset or factor.
 LARGEST_OFFSET = 1024.0
 SMALLEST_FACTOR = 2.0**-256
@@ -28,22 +29,48 @@ Places = NDArray[np.int32]
 
 
 @compiled
-def slack_of(book: Floats, values: Floats, slot: int) -> float:
+def slack_of(book: Floats, values: Floats, where: Places, slot: int) -> float:
     """Give the slack of a slot, in [0, 1]."""
     if book[KIND] == L1:
         return max(0.0, values[slot] - book[OFFSET])
     if book[KIND] == L2:
         return book[OFFSET] * values[slot]
-    return 0.0
+    return 1.0 if book[KIND] == HARD and where[slot] >= 0 else 0.0
 
 
 @compiled
-def slack_step(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
-    """Take one gradient step on the slack of a replayed row, xi_i += step, and project onto the budget."""
+def loss_left(book: Floats, values: Floats, where: Places, slot: int, loss: float) -> float:
+    """Give what the game sees of a loss: l - xi, or (1 - xi) l where slack is hard."""
+    slack = slack_of(book, values, where, slot)
+    return (1.0 - slack) * loss if book[KIND] == HARD else loss - slack
+
+
+@compiled
+def slack_step(book: Floats, values: Floats, heap: Places, where: Places, slot: int, loss: float) -> None:
+    """Move the slack of a replayed row, given its loss.
+
+    It takes one gradient step, xi_i += step, and projects onto the budget; hard slack follows the leader: it forgives
+    the K rows whose losses so far add up to most.
+    """
     if book[KIND] == L1:
         _step_l1(book, values, heap, where, slot)
     elif book[KIND] == L2:
-        _step_l2(book, values, slot)
+        _step_l2(book, values, where, slot)
+    elif book[KIND] == HARD:
+        _follow(book, values, heap, where, slot, loss)
+
+
+@compiled
+def _follow(book: Floats, values: Floats, heap: Places, where: Places, slot: int, loss: float) -> None:
+    values[slot] += loss
+    if where[slot] >= 0:
+        _sink(values, heap, where, where[slot], int(book[ACTIVE]))
+    elif book[ACTIVE] < book[BUDGET] and loss > 0.0:
+        _insert(book, values, heap, where, slot)
+    elif book[ACTIVE] > 0.0 and values[slot] > values[heap[0]]:
+        _remove(book, values, heap, where, heap[0])
+        _insert(book, values, heap, where, slot)
+    book[SPENT] = book[ACTIVE]
 
 
 @compiled
@@ -51,17 +78,22 @@ def slack_release(book: Floats, values: Floats, heap: Places, where: Places, slo
     """Give the slack of a row that leaves back to the budget."""
     if book[KIND] == L1:
         if where[slot] >= 0:
-            book[SPENT] = max(0.0, book[SPENT] - slack_of(book, values, slot))
+            book[SPENT] = max(0.0, book[SPENT] - slack_of(book, values, where, slot))
             _remove(book, values, heap, where, slot)
         values[slot] = 0.0
     elif book[KIND] == L2:
-        book[SPENT] = max(0.0, book[SPENT] - slack_of(book, values, slot) ** 2)
+        book[SPENT] = max(0.0, book[SPENT] - slack_of(book, values, where, slot) ** 2)
         values[slot] = 0.0
+    elif book[KIND] == HARD:
+        if where[slot] >= 0:
+            _remove(book, values, heap, where, slot)
+        values[slot] = 0.0
+        book[SPENT] = book[ACTIVE]
 
 
 @compiled
 def _step_l1(book: Floats, values: Floats, heap: Places, where: Places, slot: int) -> None:
-    before = slack_of(book, values, slot) if where[slot] >= 0 else 0.0
+    before = slack_of(book, values, where, slot) if where[slot] >= 0 else 0.0
     if where[slot] >= 0:
         _remove(book, values, heap, where, slot)
     wanted = before + book[STEP]
@@ -119,8 +151,8 @@ def _rebase_l1(book: Floats, values: Floats, where: Places) -> None:
 
 
 @compiled
-def _step_l2(book: Floats, values: Floats, slot: int) -> None:
-    before = slack_of(book, values, slot)
+def _step_l2(book: Floats, values: Floats, where: Places, slot: int) -> None:
+    before = slack_of(book, values, where, slot)
     raised = before + book[STEP]
     others = max(0.0, book[SPENT] - before * before)
     # The nearest point of box and ball is min(1, s z) with one factor s for all (Karush-Kuhn-Tucker). Only the row
@@ -204,19 +236,24 @@ class Slack:
     projects onto sum(xi) <= K (L1, after Duchi et al. 2008) or sum(xi^2) <= K (L2, a scaling), both exactly and within
     [0, 1]. A row that is drawn again and again and stays wrong thus spends slack until it no longer rules the game.
 
+    `norm="hard"` is what these relax: xi in {0, 1}, at most K of them 1, and the game sees (1 - xi_i) loss_i. The K
+    rows whose losses over their replays add up to most are forgiven, the best choice in hindsight at every round; a
+    forgiven row that is drawn is looked at and not learned.
+
     Parameters
     ----------
     budget
-        K: under L1 the number of rows that may be forgiven altogether; under L2 the bound on the sum of squares.
+        K: under L1 the number of rows that may be forgiven altogether; under L2 the bound on the sum of squares; a
+        whole number of rows where slack is hard.
     norm
-        `"l1"` concentrates the budget on few rows; `"l2"` spreads it.
+        `"l1"` concentrates the budget on few rows; `"l2"` spreads it; `"hard"` forgives K rows and no other.
     step
         How fast slack grows with each replay of a row. `None` takes sqrt(2K/T), the step of online gradient descent
         over a set of that diameter for T rounds, with T the replays that fall within one turn of the window.
 
     Notes
     -----
-    L1 costs O(log n) a replay, amortised, and 16 bytes a slot; L2 costs O(1) and 8 bytes.
+    L1 costs O(log n) a replay, amortised, and 16 bytes a slot, hard slack O(log K); L2 costs O(1) and 8 bytes.
 
     References
     ----------
@@ -239,8 +276,10 @@ class Slack:
     def __init__(self, budget: float, norm: str = "l1", step: float | None = None) -> None:
         if not 0.0 < budget < math.inf:
             raise ValueError(f"budget must be positive and finite, got {budget!r}; pass slack=None for no slack")
-        if norm not in ("l1", "l2"):
-            raise ValueError(f"norm must be 'l1' or 'l2', got {norm!r}; 'l1' counts rows, 'l2' spreads")
+        if norm not in ("l1", "l2", "hard"):
+            raise ValueError(f"norm must be 'l1', 'l2' or 'hard', got {norm!r}; 'l1' counts rows, 'l2' spreads")
+        if norm == "hard" and (budget != int(budget) or step is not None):
+            raise ValueError(f"hard slack must have a whole budget and no step, got {budget!r} and {step!r}")
         if step is not None and not 0.0 < step <= 1.0:
             raise ValueError(f"step must lie in (0, 1], got {step!r}; leave it None for sqrt(2 budget / rounds)")
         self.budget = budget
@@ -272,7 +311,7 @@ class SlackBook:
     """
 
     def __init__(self, slack: Slack | None, capacity: int, rounds: int) -> None:
-        kind = NONE if slack is None else L1 if slack.norm == "l1" else L2
+        kind = NONE if slack is None else {"l1": L1, "l2": L2, "hard": HARD}[slack.norm]
         self.book = np.zeros(6, dtype=np.float64)
         self.book[KIND] = kind
         if slack is not None:
@@ -280,8 +319,9 @@ class SlackBook:
             self.book[STEP] = slack.step or min(1.0, math.sqrt(2.0 * slack.budget / max(rounds, 1)))
         self.book[OFFSET] = 1.0 if kind == L2 else 0.0
         self.values = np.zeros(0 if kind == NONE else capacity, dtype=np.float64)
-        self.heap = np.zeros(capacity if kind == L1 else 0, dtype=np.int32)
-        self.where = np.full(capacity if kind == L1 else 0, -1, dtype=np.int32)
+        has_heap = kind in (L1, HARD)
+        self.heap = np.zeros(capacity if has_heap else 0, dtype=np.int32)
+        self.where = np.full(capacity if has_heap else 0, -1, dtype=np.int32)
 
     @property
     def spent(self) -> float:
@@ -294,20 +334,29 @@ class SlackBook:
         return bool(self.book[KIND] != NONE)
 
     @property
+    def is_hard(self) -> bool:
+        """Whether a forgiven row is not learned."""
+        return bool(self.book[KIND] == HARD)
+
+    @property
     def nbytes(self) -> int:
         """Bytes held."""
         return int(self.book.nbytes + self.values.nbytes + self.heap.nbytes + self.where.nbytes)
 
     def get(self, slot: int) -> float:
-        """Give the slack of a slot."""
-        return float(slack_of(self.book, self.values, slot))
+        """Return the slack of a slot."""
+        return float(slack_of(self.book, self.values, self.where, slot))
 
-    def step(self, slot: int) -> None:
-        """Raise the slack of a replayed slot and project onto the budget."""
-        slack_step(self.book, self.values, self.heap, self.where, slot)
+    def left_of(self, slot: int, loss: float) -> float:
+        """Return what the game sees of the loss of a slot."""
+        return float(loss_left(self.book, self.values, self.where, slot, loss))
+
+    def step(self, slot: int, loss: float = 1.0) -> None:
+        """Move the slack of a replayed slot that had this loss."""
+        slack_step(self.book, self.values, self.heap, self.where, slot, loss)
 
     def release(self, slot: int) -> None:
-        """Give the slack of a leaving row back."""
+        """Return the slack of a leaving row to the budget."""
         slack_release(self.book, self.values, self.heap, self.where, slot)
 
     def state_dict(self) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stream_maxloss.machine.compiled import compiled
+from stream_maxloss.arguments import require_count
+from stream_maxloss.machine.compiled import compiled, inner
 from stream_maxloss.random import next_uniform
 
 __all__ = ["SumTree", "tree_build", "tree_find", "tree_layout", "tree_rescale", "tree_set"]
@@ -37,7 +38,7 @@ def tree_layout(capacity: int) -> NDArray[np.int64]:
         width = groups
 
 
-@compiled
+@inner
 def _sum_of_group(nodes: NDArray[np.float64], first: int) -> float:
     # In pairs: three additions deep instead of seven, and the smaller rounding error.
     left = (nodes[first] + nodes[first + 1]) + (nodes[first + 2] + nodes[first + 3])
@@ -168,6 +169,7 @@ class SumTree:
             raise TypeError(f"capacity must be an integer, got {capacity!r}; pass the number of slots")
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, got {capacity!r}; pass the number of slots")
+        require_count("capacity", capacity, "pass the number of slots")
         self.capacity = int(capacity)
         self.starts = tree_layout(self.capacity)
         self.nodes = _aligned_zeros(int(self.starts[-1]))
@@ -244,7 +246,7 @@ class SumTree:
         return found
 
     def probability(self, slot: int) -> float:
-        """Give the probability with which `sample` draws a slot."""
+        """Return the probability with which `sample` draws a slot."""
         return self.get(slot) / self.total if self.total > 0.0 else 0.0
 
     def rescale(self) -> float:

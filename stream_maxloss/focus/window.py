@@ -32,7 +32,7 @@ def iterate_frame(X: Any, y: Any) -> Iterator[tuple[dict[Any, Any], Any]]:
 
 
 def column_values(column: Any) -> list[Any]:
-    """Give the values of a series, an array or a sequence as plain Python values."""
+    """Return the values of a series, an array or a sequence as plain Python values."""
     for name in ("to_pylist", "tolist", "to_list"):
         if hasattr(column, name):
             return list(getattr(column, name)())
@@ -102,5 +102,5 @@ class RowWindow:
 
 
 def plain(value: Any) -> Any:
-    """Give a NumPy scalar as the Python value it stands for."""
+    """Return a NumPy scalar as the Python value it stands for."""
     return value.item() if isinstance(value, np.generic) else value

@@ -85,7 +85,7 @@ def test_a_loss_counts_as_far_as_bayes_believes_the_label(epsilon: float, loss: 
 
 
 @pytest.mark.parametrize(("policy", "share"), [*((policy, 0.0) for policy in POLICIES), (Capped(0.2), 0.001)], ids=repr)
-def test_both_speeds_learn_the_same_bits_and_go_on_from_a_checkpoint(policy: Policy, share: float, tmp_path) -> None:
+def test_both_speeds_learn_the_same_bits_and_continue_from_a_checkpoint(policy: Policy, share: float, tmp_path) -> None:
     X, y = rows()
 
     def make() -> FocusedClassifier:

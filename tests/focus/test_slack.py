@@ -119,7 +119,7 @@ def test_without_slack_nothing_is_spent_and_nothing_held():
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("style", ["pickle", "state_dict"])
-def test_a_restored_book_goes_on_to_the_bit(norm, style):
+def test_a_restored_book_continues_to_the_bit(norm, style):
     def play(book, seed):
         for slot in np.random.default_rng(seed).integers(0, 9, size=100):
             book.step(slot)
@@ -141,7 +141,7 @@ def test_a_restored_book_goes_on_to_the_bit(norm, style):
     [
         ((0.0,), r"budget must be positive and finite, got 0\.0"),
         ((float("nan"),), "budget must be positive"),
-        ((1.0, "l3"), "norm must be 'l1' or 'l2', got 'l3'"),
+        ((1.0, "l3"), "norm must be 'l1', 'l2' or 'hard', got 'l3'"),
         ((1.0, "l1", 0.0), r"step must lie in \(0, 1\], got 0\.0"),
     ],
     ids=repr,
@@ -149,3 +149,39 @@ def test_a_restored_book_goes_on_to_the_bit(norm, style):
 def test_wrong_choices_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Slack(*arguments)
+
+
+@given(
+    budget=st.integers(1, 5),
+    rounds=st.lists(st.tuples(st.integers(0, 7), st.floats(0.0, 1.0)), max_size=80),
+)
+@settings(deadline=None, max_examples=100)
+def test_hard_slack_forgives_the_rows_whose_losses_add_up_to_most(budget, rounds):
+    book, totals = SlackBook(Slack(budget, "hard"), capacity=8, rounds=100), np.zeros(8)
+    for slot, loss in rounds:
+        was_forgiven = book.get(slot)
+        assert book.left_of(slot, loss) == (1.0 - was_forgiven) * loss
+        book.step(slot, loss)
+        totals[slot] += loss
+        forgiven = np.array([book.get(k) for k in range(8)])
+        assert set(forgiven) <= {0.0, 1.0}
+        assert forgiven.sum() == book.spent == min(budget, np.count_nonzero(totals))
+        if forgiven.any() and not forgiven.all():
+            assert totals[forgiven == 1.0].min() >= totals[forgiven == 0.0].max()
+
+
+def test_a_row_that_leaves_makes_room_for_another_to_be_forgiven():
+    book = SlackBook(Slack(1, "hard"), capacity=3, rounds=10)
+    book.step(0, 0.9)
+    book.step(1, 0.5)
+    assert [book.get(slot) for slot in range(3)] == [1.0, 0.0, 0.0]
+    book.release(0)
+    assert book.spent == 0.0
+    book.step(1, 0.1)
+    assert [book.get(slot) for slot in range(3)] == [0.0, 1.0, 0.0]
+
+
+def test_hard_slack_has_a_whole_budget_and_no_step():
+    for wrong in ({"budget": 1.5}, {"budget": 2, "step": 0.1}):
+        with pytest.raises(ValueError, match="must have a whole budget and no step"):
+            Slack(norm="hard", **wrong)

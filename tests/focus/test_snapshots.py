@@ -58,7 +58,7 @@ def test_no_snapshots_cost_nothing():
     assert (schedule.stored, schedule.due) == (0, False)
 
 
-def test_due_foretells_the_place():
+def test_due_predicts_the_place():
     schedule = SnapshotSchedule(3, seed=2)
     for _ in range(200):
         due = schedule.due
@@ -67,7 +67,7 @@ def test_due_foretells_the_place():
 
 @pytest.mark.parametrize("style", ["pickle", "state_dict"])
 @pytest.mark.parametrize("horizon", [None, 50])
-def test_a_restored_schedule_goes_on_to_the_bit(style, horizon):
+def test_a_restored_schedule_continues_to_the_bit(style, horizon):
     schedule = SnapshotSchedule(5, horizon=horizon, seed=3)
     kept_rounds(schedule, 77)
     if style == "pickle":
