@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream_maxloss.intake.dates import DAY, Clock, cycles_of, microseconds, parse_dates
+from stream_maxloss.intake.dates import DAY, EPOCHS, Clock, cycles_of, from_epoch, microseconds, parse_dates
 from stream_maxloss.intake.lists import is_number_list, spread_list, sum_up_list
+from stream_maxloss.intake.numbers import parse_numbers
 from stream_maxloss.intake.plan import ColumnPlan, is_number, is_text
 from stream_maxloss.intake.text import Vocabulary, words_of
 from stream_maxloss.rows.text_lists import is_text_list
@@ -55,7 +56,7 @@ def convert(name: str, array: Any, plan: ColumnPlan, state: Any, learn: bool) ->
         array = array.cast(EMPTY.get(plan.kind, pa.float64()))
     match plan.kind:
         case "number":
-            values, wrong = as_numbers(array)
+            values, wrong = as_numbers(array, plan.detail or ".")
             return {name: values}, wrong
         case "flag":
             values, wrong = as_flags(array)
@@ -67,7 +68,7 @@ def convert(name: str, array: Any, plan: ColumnPlan, state: Any, learn: bool) ->
         case "date":
             return as_date(name, array, plan, state, learn)
         case "time" | "duration":
-            return as_seconds(name, array, plan.kind)
+            return as_seconds(name, array, plan)
         case "numbers":
             return as_places(name, array, plan)
         case "texts" if is_text_list(array.type):
@@ -97,7 +98,7 @@ def present(array: Any) -> NDArray[np.bool_]:
     return np.asarray(pc.is_valid(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def as_numbers(array: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+def as_numbers(array: Any, mark: str = ".") -> tuple[Any, NDArray[np.bool_] | None]:
     """Return numbers as they are, decimals and texts as float64."""
     kind = array.type
     if pa.types.is_decimal(kind):
@@ -107,23 +108,7 @@ def as_numbers(array: Any) -> tuple[Any, NDArray[np.bool_] | None]:
         return array, None
     if not is_text(kind):
         return pa.nulls(len(array), pa.float64()), present(array)
-    import pyarrow.compute as pc
-
-    texts = pc.utf8_trim_whitespace(array.cast(pa.string()))
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-    try:
-        return texts.cast(pa.float64()), None
-    except pa.ArrowInvalid:
-        numbers = pa.array([number_in(text) for text in texts.to_pylist()], pa.float64())
-        return numbers, present(texts) & ~present(numbers)
-
-
-def number_in(text: str | None) -> float | None:
-    """Return the number that a text is, or None."""
-    try:
-        return None if text is None else float(pa.scalar(text).cast(pa.float64()).as_py())
-    except pa.ArrowInvalid:
-        return None
+    return parse_numbers(array, mark)
 
 
 def as_flags(array: Any) -> tuple[Any, NDArray[np.bool_] | None]:
@@ -169,7 +154,11 @@ def as_date(name: str, array: Any, plan: ColumnPlan, clock: Clock, learn: bool) 
     wrong = None
     import pyarrow.compute as pc
 
-    if is_text(array.type):
+    epoch = plan.detail.removeprefix("epoch ") if plan.detail.startswith("epoch ") else None
+    if epoch in EPOCHS and (is_number(array.type) or is_text(array.type)):
+        numbers, wrong = as_numbers(array)
+        array = from_epoch(numbers, epoch)
+    elif is_text(array.type):
         texts = array.cast(pa.string())
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
         array = parse_dates(texts, plan.detail or None)
@@ -189,9 +178,13 @@ def as_date(name: str, array: Any, plan: ColumnPlan, clock: Clock, learn: bool) 
     return {f"{name}.{part}": pa.array(values) for part, values in found.items()}, wrong
 
 
-def as_seconds(name: str, array: Any, kind: str) -> Converted:
+def as_seconds(name: str, array: Any, plan: ColumnPlan) -> Converted:
     """Return durations as seconds, times of day as a cycle."""
-    types = pa.types
+    types, kind, wrong = pa.types, plan.kind, None
+    if kind == "time" and plan.detail and is_text(array.type):
+        texts = array.cast(pa.string())
+        array = parse_dates(texts, plan.detail).cast(pa.time64("us"))
+        wrong = present(texts) & ~present(array)
     if not (types.is_duration(array.type) if kind == "duration" else types.is_time(array.type)):
         return {name: pa.nulls(len(array), pa.float64())}, present(array)
     goal = pa.duration("us") if kind == "duration" else pa.time64("us")
@@ -201,7 +194,7 @@ def as_seconds(name: str, array: Any, kind: str) -> Converted:
     if kind == "duration":
         return {name: pa.array(np.where(there, values / 1e6, np.nan))}, None
     found = cycles_of((values % DAY).astype(np.int64), ("hour",))
-    return {f"{name}.{part}": pa.array(np.where(there, cycle, np.nan)) for part, cycle in found.items()}, None
+    return {f"{name}.{part}": pa.array(np.where(there, cycle, np.nan)) for part, cycle in found.items()}, wrong
 
 
 def as_places(name: str, array: Any, plan: ColumnPlan) -> Converted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,20 +10,48 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "Clock", "cycles_of", "find_format", "microseconds", "parse_dates"]
+__all__ = [
+    "EPOCHS",
+    "FORMATS",
+    "TIMES",
+    "Clock",
+    "cycles_of",
+    "find_epoch",
+    "find_format",
+    "find_time_format",
+    "from_epoch",
+    "is_named_like_a_time",
+    "microseconds",
+    "parse_dates",
+]
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
 
 YEAR = 365.25
 
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
+NAMED_DAYS = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d. %B %Y")
+TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+"""Forms of a time of day."""
+
 FORMATS = (
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"),
-    *("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S"),
-    *("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S"),
-    *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
+    *(f"{day}{time}" for day in (*DAYS, *NAMED_DAYS) for time in ("", *(f" {time}" for time in TIMES))),
+    # E-mail and HTTP, web server logs, ctime.
+    *("%a, %d %b %Y %H:%M:%S GMT", "%a, %d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z", "%a %b %d %H:%M:%S %Y"),
 )
 """Forms of dates besides ISO 8601 that are found by themselves."""
+
+ISO = r"^\s*\d{4}-\d{2}"
+ODD_SHARE, LEAST_TEXTS, FIRST_TEXTS = 0.01, 20, 20
+
+EPOCHS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+"""How often each unit, in which times since 1970 are counted, fits into a second."""
+
+OF_TIME = re.compile(
+    r"(^|[^a-z])(ts|time|date|datetime|timestamp|epoch|at|when|created|updated|modified)([^a-z]|$)|(time|date|stamp)$"
+)
+EARLIEST, LATEST = 946_684_800, 4_102_444_800  # 2000 and 2100
 
 
 class Clock:
@@ -137,7 +166,11 @@ def parse_dates(array: Any, form: str | None) -> Any:
     import pyarrow.compute as pc
 
     if form is not None:
-        return pc.strptime(array, form, "us", error_is_null=True)
+        found = pc.strptime(array, form, "us", error_is_null=True)
+        if "%Y" not in form:
+            return found
+        # `%Y` reads 26 as the year 26.
+        return pc.if_else(pc.match_substring_regex(array, r"\d{4}"), found, pa.scalar(None, found.type))
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             return array.cast(kind)
@@ -175,13 +208,74 @@ def find_format(array: Any) -> tuple[bool, str | None]:
 
     """
     texts = array.drop_null()
-    # The shortest date has eight characters; plain numbers are none, though ISO 8601 knows some that are.
     import pyarrow.compute as pc
 
-    if not len(texts) or pc.min(pc.utf8_length(texts)).as_py() < 8 or pc.any(pc.utf8_is_digit(texts)).as_py():
+    # The shortest date has six characters; plain numbers are none, though ISO 8601 knows some that are.
+    if not len(texts) or pc.max(pc.utf8_length(texts)).as_py() < 6 or pc.all(pc.utf8_is_digit(texts)).as_py():
         return False, None
-    if parse_dates(texts, None).null_count == 0:
-        return True, None
-    fitting = [form for form in FORMATS if parse_dates(texts, form).null_count == 0]
+    odd = ODD_SHARE * len(texts) if len(texts) >= LEAST_TEXTS else 0
+    if len(texts) - pc.sum(pc.match_substring_regex(texts, ISO)).as_py() <= odd:
+        return parse_dates(texts, None).null_count <= odd, None
+    fitting = fitting_forms(texts, FORMATS, odd)
     # `%H:%M` alone does not read seconds, so that what fits twice differs in the order of day and month.
     return (True, fitting[0]) if len(fitting) == 1 else (False, None)
+
+
+def fitting_forms(texts: Any, forms: Sequence[str], odd: float) -> list[str]:
+    """Return the formats that all but a few odd texts have, by a look at the first ones first."""
+    first = texts.slice(0, FIRST_TEXTS)
+    likely = [form for form in forms if parse_dates(first, form).null_count <= min(odd, 1)]
+    return [form for form in likely if parse_dates(texts, form).null_count <= odd]
+
+
+def find_time_format(array: Any) -> str | None:
+    """Return the format of texts that are times of day; None where they are not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.intake.dates import find_time_format
+    >>> find_time_format(pa.array(["12:37 AM", "01:14 PM"])), find_time_format(pa.array(["noon"]))
+    ('%I:%M %p', None)
+
+    """
+    texts = array.drop_null()
+    found = fitting_forms(texts, TIMES, ODD_SHARE * len(texts)) if len(texts) else []
+    return found[0] if found else None
+
+
+def is_named_like_a_time(name: str) -> bool:
+    """Tell whether a column's name says that it is a time: `ts`, `created_at`, `eventTime`, `start.date`."""
+    return OF_TIME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()) is not None
+
+
+def find_epoch(array: Any) -> str | None:
+    """Return the unit of numbers that count time since 1970: `s`, `ms`, `us` or `ns`; None where they do not.
+
+    They do if all lie between the years 2000 and 2100 in one unit.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.intake.dates import find_epoch
+    >>> find_epoch(pa.array([1767225600000, 1767225660000])), find_epoch(pa.array([12, 13]))
+    ('ms', None)
+
+    """
+    import pyarrow.compute as pc
+
+    limits = pc.min_max(array.drop_null()).as_py()
+    if limits["min"] is None:
+        return None
+    for unit, times in EPOCHS.items():
+        if EARLIEST * times <= limits["min"] and limits["max"] < LATEST * times:
+            return unit
+    return None
+
+
+def from_epoch(array: Any, unit: str) -> Any:
+    """Return numbers that count time since 1970 as timestamps."""
+    import pyarrow.compute as pc
+
+    counted = pc.multiply(pc.divide(array.cast(pa.float64()), float(EPOCHS[unit])), 1e6)
+    return pc.round(counted).cast(pa.int64(), safe=False).cast(pa.timestamp("us"))

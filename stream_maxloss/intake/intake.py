@@ -13,7 +13,8 @@ from stream_maxloss.errors import RowError
 from stream_maxloss.intake.conversion import MUST, convert
 from stream_maxloss.intake.dates import Clock
 from stream_maxloss.intake.nested import flatten, flatten_row
-from stream_maxloss.intake.plan import ColumnPlan, plan_column
+from stream_maxloss.intake.numbers import is_counter
+from stream_maxloss.intake.plan import KEY, ColumnPlan, plan_column
 from stream_maxloss.intake.text import MOST_WORDS, Vocabulary
 from stream_maxloss.intake.types import TYPES, Wish, parse_schema
 from stream_maxloss.rows.dicts import frame_to_dicts
@@ -80,6 +81,7 @@ class Intake(base.Transformer):
         self._wishes = wishes_of(dates, text, schema)
         self._plans: dict[str, ColumnPlan] = {}
         self._states: dict[str, Clock | Vocabulary] = {}
+        self._counters: list[str] = []
 
     @property
     def plans(self) -> dict[str, ColumnPlan]:
@@ -93,8 +95,9 @@ class Intake(base.Transformer):
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of columns that are left out."""
-        return [note_of(name, plan) for name, plan in self._plans.items() if plan.kind == "none"]
+        """What a user should know of columns that are left out, and of those that look like keys."""
+        left_out = [note_of(name, plan) for name, plan in self._plans.items() if plan.kind == "none"]
+        return [*left_out, *map(counter_note, self._counters)]
 
     def settle(self, head: Any, find_text: bool = True) -> None:
         """Decide from the first rows what becomes of each column that is still undecided.
@@ -107,7 +110,12 @@ class Intake(base.Transformer):
             Whether to look for free text.
 
         """
-        self._decide(flatten(batch_of(head)), True, find_text)
+        rows = flatten(batch_of(head))
+        undecided = [name for name in rows.schema.names if name not in self._plans and name not in self._wishes]
+        self._decide(rows, True, find_text)
+        self._counters = [
+            name for name in undecided if self._plans[name].kind == "number" and is_counter(rows.column(name))
+        ]
 
     def _decide(self, batch: pa.RecordBatch, by_values: bool, find_text: bool = True) -> None:
         find_text, find_dates = find_text and self.text is None, self.dates is None
@@ -118,7 +126,10 @@ class Intake(base.Transformer):
                     # Others were chosen.
                     self._plans[name] = plan_column(array, None, False, False, name in self.dates)
                     continue
-                self._plans[name] = plan_column(array, wish, by_values, find_text, find_dates)
+                if name == "" and wish is None:
+                    self._plans[name] = ColumnPlan("none", "it has no name, as the numbers of a frame's rows have none")
+                    continue
+                self._plans[name] = plan_column(array, wish, by_values, find_text, find_dates, name)
 
     def _state_of(self, name: str, plan: ColumnPlan) -> Clock | Vocabulary | None:
         if plan.kind not in ("date", "text", "texts"):
@@ -165,7 +176,7 @@ class Intake(base.Transformer):
         return self._apply_one(x, learn=False)
 
     def _stays(self, name: str, value: Any) -> bool:
-        """Tell whether a value is a feature as it is."""
+        """Return whether a value is a feature as it is."""
         plan = self._plans.get(name)
         if plan is None:
             return name not in self._wishes and (value is None or isinstance(value, (str, *NUMBERS)))
@@ -230,8 +241,17 @@ class Intake(base.Transformer):
         self._plans, self._states, self._wishes = plans, states, wishes
 
 
+def counter_note(name: str) -> str:
+    """Return what a user should know of a column that counts the rows."""
+    return f"column {name!r} counts the rows; if it is a key, --key {name} keeps it from being learned"
+
+
 def note_of(name: str, plan: ColumnPlan) -> str:
     """Return what a user should know of a column that is left out."""
+    if not name:
+        return f"a column is left out: {plan.detail}; a name in the header takes it in"
+    if plan.detail == KEY:
+        return f"column {name!r} is left out: {plan.detail}; --key {name} keeps it, --schema {name}:category learns it"
     remedy = f"--dates {name}" if "date" in plan.detail else f"--schema {name}:TYPE"
     return f"column {name!r} is left out: {plan.detail or 'as you say'}; {remedy} takes it in"
 
@@ -289,5 +309,5 @@ def reason_for(name: str, plan: ColumnPlan, value: Any) -> str:
     )
     shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    form = f" like {plan.detail}" if plan.kind == "date" and plan.detail else ""
+    form = f" like {plan.detail}" if plan.kind in ("date", "time") and "%" in plan.detail else ""
     return f"column {name!r} must be {must}{form}, got {shown}"

@@ -17,12 +17,12 @@ LONGEST = 256
 
 
 def is_list(kind: Any) -> bool:
-    """Tell whether an Arrow type is some kind of list."""
+    """Return whether an Arrow type is some kind of list."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def is_number_list(kind: Any) -> bool:
-    """Tell whether an Arrow type is a list of numbers or booleans; one that never had a value counts as such."""
+    """Return whether an Arrow type is a list of numbers or booleans; one that never had a value counts as such."""
     if not is_list(kind):
         return False
     value, types = kind.value_type, pa.types

@@ -24,7 +24,7 @@ def flatten(batch: pa.RecordBatch) -> pa.RecordBatch:
     [{'user.id': 7, 'user.geo.country': 'DE'}, {'user.id': None, 'user.geo.country': None}]
 
     """
-    if not any(pa.types.is_struct(kind) for kind in batch.schema.types):
+    if not any(pa.types.is_struct(kind) or is_exotic(kind) for kind in batch.schema.types):
         return batch
     arrays: dict[str, Any] = {}
     taken = {field.name for field in batch.schema if not pa.types.is_struct(field.type)}
@@ -42,7 +42,25 @@ def spread(name: str, array: Any, arrays: dict[str, Any], taken: set[str], depth
             if inner not in taken:
                 spread(inner, part, arrays, taken, depth - 1)
     else:
-        arrays.setdefault(name, array)
+        arrays.setdefault(name, plain(array) if is_exotic(array.type) else array)
+
+
+def is_exotic(kind: Any) -> bool:
+    """Tell whether a type is one that few of Arrow's functions take: views of text, and types of extensions."""
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string_view(inner) or isinstance(inner, pa.BaseExtensionType))
+
+
+def plain(array: Any) -> Any:
+    """Return an array of an exotic type as text, or as what it is stored as."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(array.indices, plain(array.dictionary))
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.string())
+    if kind.extension_name == "arrow.uuid":
+        return pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
+    return array.storage
 
 
 def flatten_row(x: dict[Any, Any], prefix: str = "", depth: int = DEEPEST) -> dict[Any, Any]:

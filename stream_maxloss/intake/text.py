@@ -85,7 +85,7 @@ def with_single_blanks(texts: Any) -> Any:
 
 
 def is_prose(array: Any) -> bool:
-    """Tell whether texts are written for people: several words long, and mostly distinct.
+    """Return whether texts are written for people: several words long, and mostly distinct.
 
     Examples
     --------

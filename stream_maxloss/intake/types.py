@@ -42,7 +42,7 @@ def parse_schema(text: str) -> dict[str, Wish]:
 
 
 def is_file(text: str) -> bool:
-    """Tell whether the text names a file rather than columns."""
+    """Return whether the text names a file rather than columns."""
     return text.endswith(".json") or (":" not in text and Path(text).is_file())
 
 
