@@ -172,7 +172,7 @@ class Source(ABC):
         return False
 
     def commit(self, position: Position) -> None:  # noqa: B027 - most sources have nobody to tell
-        """Tell the other side a position that a checkpoint holds, for tools that show lag; nothing by default."""
+        """Publish a position that a checkpoint holds, for tools that show lag; nothing by default."""
 
     @abstractmethod
     def close(self) -> None:

@@ -194,8 +194,10 @@ def source_class(uri: PathLike | Sequence[PathLike], follow: bool = False) -> ty
     kind: type[Source] | None = _find(name, SOURCES, "stream_maxloss.sources", Source)
     if kind is None:
         known = _known_schemes(SOURCES, "stream_maxloss.sources")
+        shown = os.fspath(uri) if isinstance(uri, str | os.PathLike) else " ".join(os.fspath(one) for one in uri)
         raise SourceError(
-            f"{uri}: scheme must be a path, {known}, got {scheme!r}; install a package that adds it, or fetch the data"
+            f"{shown}: address must be a path, {known}, got {scheme}://; install a package that adds it, or fetch the "
+            "data first: curl -s URL | maxloss tail - --format csv"
         )
     if not (isinstance(uri, str | os.PathLike) or kind.traits.several or len(uri) == 1):
         raise ValueError(f"a {scheme}:// source must be the only one, got {len(uri)} addresses; read them apart")

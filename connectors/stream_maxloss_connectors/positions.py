@@ -41,8 +41,10 @@ def is_entries(value: Any) -> bool:
 
 
 def is_dialect(value: Any) -> bool:
-    """Tell whether a value says how a CSV file is written."""
+    """Return whether a value says how a CSV file is written."""
     if not isinstance(value, Mapping) or type(value.get("has_header")) is not bool:
+        return False
+    if "quote" not in value:
         return False
     marks = [value.get(name) for name in ("delimiter", "decimal_point", "quote")]
     plain = [

@@ -63,16 +63,16 @@ def test_empty_files_among_others_hold_no_rows(tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[Any, str]] = {
     "missing": ("none.csv", r"none.csv: file must exist, got no such file; check the path, or follow it"),
     "no match": ("*.none", r"\*.none: glob must match a file, got none"),
-    "empty directory": ("hollow", r"hollow: directory must hold data files, got none that end in .csv"),
-    "unknown ending": ("day.xyz", r"day.xyz: name must end in one of .csv"),
-    "json": ("day.json", r"day.json: name must end in one of .csv"),
+    "empty directory": ("hollow", r"hollow: directory must hold data files \(.csv, .*\), got none"),
+    "unknown ending": ("day.xyz", r"day.xyz: name must end in .csv, .* got .*; or say what it is: --format csv"),
+    "spreadsheet": ("day.xlsx", r"day.xlsx: file must be a data file, got a spreadsheet; save it as CSV"),
     "packed Parquet": ("day.parquet.gz", r"day.parquet.gz: parquet must not be compressed as a whole; unpack it"),
     "mixed": ("mixed", r"files must be of one format, got .*a.csv \(csv\) and .*b.jsonl \(jsonl\)"),
     "scheme": (
         "s3://bucket/day.csv",
-        r"s3://bucket/day.csv: scheme must be a path, kafka://, file://, got 's3'",
+        r"s3://bucket/day.csv: address must be a path, kafka://, file://, got s3://",
     ),
-    "no format": ("-", r"-: name must end in one of .* or give the format"),
+    "no format": ("-", r"standard input must come with its format"),
 }
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_opened_is_named_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("day.xyz", "day.json", "day.parquet.gz"):
+    for name in ("day.xyz", "day.xlsx", "day.parquet.gz"):
         Path(name).write_bytes(b"x")
     Path("hollow").mkdir()
     csv(Path("mixed/a.csv"), 1)
@@ -215,5 +215,5 @@ def test_a_given_format_wins_over_the_ending(tmp_path: Path) -> None:
     assert numbers(open_source(path, format="jsonl")) == [1.0]
     pq.write_table(pa.table({"n": [2.0]}), tmp_path / "day.csv")
     assert numbers(open_source(tmp_path / "day.csv", format="parquet")) == [2.0]
-    with pytest.raises(SourceError, match="file must be text, got Parquet; read it as that"):
+    with pytest.raises(SourceError, match=r"file must be text, got Parquet; let its name end in .parquet"):
         numbers(open_source(tmp_path / "day.csv"))

@@ -11,6 +11,10 @@ from stream_maxloss_connectors.saved import check_saved_sink, check_saved_source
 TOPIC = "kafka://localhost:9092/orders"
 
 
+FILE = {"size": 9, "head_bytes": 9, "head": "0"}
+NO_QUOTE = {"delimiter": ",", "decimal_point": ".", "has_header": True}
+
+
 @pytest.mark.parametrize("follow", [False, True])
 def test_positions_that_were_saved_are_taken(tmp_path, follow):
     path = tmp_path / "day.csv"
@@ -30,6 +34,7 @@ def test_positions_that_were_saved_are_taken(tmp_path, follow):
         ("day.csv", None),
         ("day.csv", {"day.csv": {"byte": -1, "line": 1}}),
         ("day.csv", {"day.csv": {"byte": 1, "line": 1}}),
+        ("day.csv", {"day.csv": {"byte": 1, "line": 1, "file": FILE, "dialect": NO_QUOTE}}),
         ("day.csv", {"day.csv": {"gaps": 0, "at": None, "schema": 7}}),
         (TOPIC, {"0": {"offset": 1 << 62}}),
         (TOPIC, {"zero": {"offset": 1}}),

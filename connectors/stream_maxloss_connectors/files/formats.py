@@ -10,7 +10,7 @@ import pyarrow as pa
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.files.base import FileFormat
-from stream_maxloss_connectors.formats import FORMATS, TEXT_FORMATS, check_format, split_suffix
+from stream_maxloss_connectors.formats import TEXT_FORMATS, check_format, split_suffix, unknown_format
 from stream_maxloss_connectors.text.decoders import check_options, make_decoder
 
 __all__ = ["detect_format", "make_format"]
@@ -34,9 +34,7 @@ def detect_format(files: Sequence[str], format: str) -> tuple[str, str | None]:
         if format != "auto":
             kind = format
         if kind is None:
-            raise SourceError(
-                f"{file}: name must end in one of {' '.join(FORMATS)}, text also with .gz or .zst; or give the format"
-            )
+            raise SourceError(unknown_format(file))
         if compression is not None and kind not in TEXT_FORMATS:
             raise SourceError(f"{file}: {kind} must not be compressed as a whole; unpack it, it compresses inside")
         found.setdefault((kind, compression), file)

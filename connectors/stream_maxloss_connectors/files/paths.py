@@ -49,7 +49,11 @@ def _expand_one(path: str, suffixes: Sequence[str]) -> list[str]:
     if Path(path).is_dir():
         files = sorted(str(file) for file in Path(path).iterdir() if _is_data(file, suffixes))
         if not files:
-            raise SourceError(f"{path}: directory must hold data files, got none that end in {', '.join(suffixes)}")
+            below = f"; for those in directories below: '{path.rstrip('/')}/**/*.parquet'"
+            raise SourceError(
+                f"{path}: directory must hold data files ({', '.join(suffixes[:8])}, ...), got none"
+                f"{below if any(one.is_dir() for one in Path(path).iterdir()) else ''}"
+            )
         return files
     if not os.path.lexists(path) and glob.has_magic(path):
         found = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern

@@ -18,12 +18,12 @@ from stream_maxloss_connectors.text.lines import LineDecoder
 __all__ = ["TextBlock", "TextBlocks"]
 
 _OTHER_CONTENTS = {
-    b"\xff\xfe": "UTF-16; convert it to UTF-8",
-    b"\xfe\xff": "UTF-16; convert it to UTF-8",
+    b"\xff\xfe": "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
     b"\x1f\x8b": "gzip data; let its name end in .gz, or pipe it through zcat",
     b"\x28\xb5": "zstd data; let its name end in .zst, or pipe it through zstdcat",
-    b"PK": "a zip archive; unpack it",
-    b"PA": "Parquet; read it as that",
+    b"PK": "a zip archive, or a spreadsheet; unpack it, or save it as CSV",
+    b"PA": "Parquet; let its name end in .parquet, or add --format parquet",
 }
 
 

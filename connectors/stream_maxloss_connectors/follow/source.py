@@ -24,7 +24,7 @@ from stream_maxloss_connectors.follow.position import check_followed
 from stream_maxloss_connectors.follow.reader import GrowingReader
 from stream_maxloss_connectors.follow.text import GrowingText
 from stream_maxloss_connectors.follow.tracked_path import TrackedPath
-from stream_maxloss_connectors.formats import FORMATS, check_format, split_suffix
+from stream_maxloss_connectors.formats import FORMATS, check_format, split_suffix, unknown_format
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 from stream_maxloss_connectors.text.decoders import TEXT_OPTIONS, make_decoder
 from stream_maxloss_connectors.text.lines import LineDecoder
@@ -333,7 +333,7 @@ def _format_of(path: str, format: str) -> str:
         return kind
     if Path(path).is_dir():
         return "parquet"
-    raise SourceError(f"{path}: name must end in one of {' '.join(FORMATS)}; or give the format")
+    raise SourceError(unknown_format(path))
 
 
 def _has_magic(path: str) -> bool:

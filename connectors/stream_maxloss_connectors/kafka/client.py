@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -57,6 +58,8 @@ class ClientErrors:
     ----------
     outage
         Told when no broker answers, if there is one.
+    interrupted
+        Whether a connection to a broker was lost or refused; whoever looks at it sets it back.
 
     """
 
@@ -64,6 +67,7 @@ class ClientErrors:
         self.settings = settings
         self.last = ""
         self.fatal = ""
+        self.interrupted = False
         self.outage: Outage | None = None
 
     def __call__(self, error: Any) -> None:
@@ -72,6 +76,8 @@ class ClientErrors:
         # "All brokers are down" follows the line that says why, and says less.
         if error.name() != "_ALL_BROKERS_DOWN" or not self.last:
             self.last = text
+        if error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN"):
+            self.interrupted = True
         if error.name() == "_ALL_BROKERS_DOWN" and self.outage is not None:
             self.outage.begin(self.last)
         if error.fatal() or error.name() == "_AUTHENTICATION":
@@ -110,8 +116,10 @@ def make_client(kind: Any, settings: Mapping[str, Any], errors: ClientErrors) ->
         raise SourceError(f"the Kafka client refuses its settings: {mask_text(reason, settings)}") from None
 
 
-def topic_metadata(client: Any, servers: str, topic: str, timeout: float, errors: ClientErrors) -> Any:
-    """Ask the cluster about a topic.
+def topic_metadata(
+    client: Any, servers: str, topic: str, timeout: float, errors: ClientErrors, patience: float = 0.0
+) -> Any:
+    """Ask the cluster about a topic; one that is not there may still appear within `patience` seconds.
 
     Raises
     ------
@@ -131,14 +139,24 @@ def topic_metadata(client: Any, servers: str, topic: str, timeout: float, errors
             f"kafka://{servers}/{topic}: no broker answered within {timeout:g} s ({reason}); "
             "check the address, the network and the security settings"
         ) from error
+    deadline = time.monotonic() + patience
+    while not is_there(metadata, topic) and time.monotonic() < deadline:
+        time.sleep(0.1)
+        metadata = client.list_topics(topic, timeout=timeout)
+    if is_there(metadata, topic):
+        return metadata
+    known = sorted(name for name in client.list_topics(timeout=timeout).topics if not name.startswith("__"))
     found = metadata.topics.get(topic)
-    if found is None or not found.partitions or found.error is not None:
-        detail = "" if found is None or found.error is None else f" ({found.error.str()})"
-        known = sorted(name for name in client.list_topics(timeout=timeout).topics if not name.startswith("__"))
-        raise SourceError(
-            f"kafka://{servers}/{topic}: there is no topic {topic!r}{detail}; the cluster has {_shorten(known)}"
-        )
-    return metadata
+    detail = "" if found is None or found.error is None else f" ({found.error.str()})"
+    raise SourceError(
+        f"kafka://{servers}/{topic}: there is no topic {topic!r}{detail}; the cluster has {_shorten(known)}"
+    )
+
+
+def is_there(metadata: Any, topic: str) -> bool:
+    """Return whether the cluster has the topic with its partitions."""
+    found = metadata.topics.get(topic)
+    return found is not None and bool(found.partitions) and found.error is None
 
 
 def _shorten(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Say that no broker answers, for how long, and that the reader waits."""
+"""Report that no broker answers, for how long, and that the reader waits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Outage:
             self._warn(f"a broker answers again, after {seconds:.0f} s; going on")
 
     def tell(self) -> None:
-        """Say it if it is new, or has not been said for a while."""
+        """Report it if it is new, or has not been reported for a while."""
         if self.since is None:
             return
         seconds = self._clock() - self.since

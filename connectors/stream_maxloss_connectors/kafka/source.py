@@ -286,7 +286,7 @@ class KafkaSource(Source):
         return "records"
 
     def commit(self, position: Position) -> None:
-        """Tell the broker a position, for tools that show lag; nothing here reads it back.
+        """Commit a position to the broker, for tools that show lag; nothing here reads it back.
 
         Does nothing without a group. It does not wait, and a failure is only logged: the checkpoint is what counts.
         """

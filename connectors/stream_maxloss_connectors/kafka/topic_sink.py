@@ -14,6 +14,9 @@ from stream_maxloss_connectors.kafka.settings import merge_settings, producer_se
 
 __all__ = ["TopicSink"]
 
+# Brokers that create topics on demand begin when a producer first asks, and answer before they are done.
+CREATION_SECONDS = 3.0
+
 
 class TopicSink(Sink):
     """Base of the sinks that write each row as a JSON object.
@@ -23,7 +26,7 @@ class TopicSink(Sink):
     servers
         Brokers to connect to first, `host:port` separated by commas.
     topic
-        The topic, which must exist.
+        The topic, which must exist unless the brokers create topics on demand.
     key
         Column whose value, as text, becomes the key of the message; rows of one key stay in one partition, in order.
     settings
@@ -66,7 +69,8 @@ class TopicSink(Sink):
         kafka = load_client("writing to Kafka")
         self._errors = ClientErrors(self._settings)
         producer = make_client(kafka.Producer, {**self._settings, **settings}, self._errors)
-        topic_metadata(producer, self._settings["bootstrap.servers"], self.topic, self.connect_timeout, self._errors)
+        servers = self._settings["bootstrap.servers"]
+        topic_metadata(producer, servers, self.topic, self.connect_timeout, self._errors, CREATION_SECONDS)
         return producer
 
     def _not_open(self) -> SourceError:

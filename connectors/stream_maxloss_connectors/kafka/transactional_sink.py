@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 import warnings
 from collections.abc import Mapping
@@ -9,14 +10,25 @@ from typing import Any
 
 import pyarrow as pa
 
+from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.base import Position
-from stream_maxloss_connectors.kafka.outage import TopicWarning
+from stream_maxloss_connectors.kafka.outage import Outage, TopicWarning
 from stream_maxloss_connectors.kafka.rows import encode_rows, key_of, pack_rows, unpack_rows
 from stream_maxloss_connectors.kafka.topic_sink import TopicSink
-from stream_maxloss_connectors.kafka.transactions import Transactions
+from stream_maxloss_connectors.kafka.transactions import TransactionError, Transactions
 from stream_maxloss_connectors.positions import check_entry, is_count, is_text
 
 __all__ = ["TransactionalKafkaSink"]
+
+# Seconds for the first attempt at a transaction, as a part of `flush_timeout`. If a new client fails, too, the next has
+# twice as many.
+_FIRST_PART = 1 / 6
+
+# Seconds that a request may take: the client wants fewer than `transaction.timeout.ms`, which is a minute.
+_SHORTEST_REQUEST, _LONGEST_REQUEST = 1.0, 50.0
+
+# How many times `flush_timeout` an outage is waited out before the run ends with an error.
+_PATIENCE = 3.0
 
 
 class TransactionalKafkaSink(TopicSink):
@@ -28,6 +40,10 @@ class TransactionalKafkaSink(TopicSink):
     the last row that was committed, and sends the rows of the checkpoint if they are not among them. So readers with
     `isolation.level=read_committed`, the default of librdkafka and not of the Java client, see every row once; others
     may also see rows of transactions that were aborted.
+
+    A client whose broker goes away in the middle of a transaction may hold on to a request that nobody will answer, or
+    come back with an epoch that the broker takes for an old one. So it is not waited for: another client takes its
+    place, asks for the number as the next process would, and sends the rows if they are not there.
 
     Readers see rows when they are committed, which is once a checkpoint. `KafkaSink` writes at once and at least once.
 
@@ -69,9 +85,7 @@ class TransactionalKafkaSink(TopicSink):
         """
         self._let_go()
         self._restore(position)
-        producer = self._connect(**{"transactional.id": self._id})
-        self._transactions = Transactions(producer, self._settings, self.topic, self._id, self.flush_timeout)
-        self._transactions.begin()
+        self._transactions = self._begin_transactions(self.flush_timeout, _FIRST_PART * self.flush_timeout)
         if position is not None and "id" in position:
             self._catch_up(self._transactions.last_committed())
 
@@ -96,7 +110,8 @@ class TransactionalKafkaSink(TopicSink):
         Raises
         ------
         SourceError
-            If the brokers did not take it. The rows are in the checkpoint, and are sent when the run is resumed.
+            If the brokers did not take it, after an outage has been waited out for three times `flush_timeout`. The
+            rows are in the checkpoint, and are sent when the run is resumed.
 
         """
         self._begun = True
@@ -144,10 +159,62 @@ class TransactionalKafkaSink(TopicSink):
             self._send()
 
     def _send(self) -> None:
+        """Send what is kept back, after an outage with another client."""
         if self._transactions is None or not self._pending:
             return
-        self._transactions.send(((value, key_of(value, self.key)) for value in self._pending), self._written)
+        outage = Outage(self.topic)
+        deadline = time.monotonic() + _PATIENCE * self.flush_timeout
+        seconds = _FIRST_PART * self.flush_timeout
+        outage.begin("")
+        while True:
+            fresh = self._transactions is None
+            try:
+                self._attempt(seconds)
+                break
+            except SourceError as error:
+                # Without an outage it is another writer's doing, or nothing that time would mend.
+                if (isinstance(error, TransactionError) and not error.passing) or time.monotonic() > deadline:
+                    raise
+                outage.begin(error.reason if isinstance(error, TransactionError) else self._errors.last)
+                outage.tell()
+                self._let_go()
+                if fresh and isinstance(error, TransactionError):
+                    # A broker answers, and slowly; while none does, more time would only delay the next client.
+                    seconds = min(2 * seconds, self.flush_timeout)
         self._pending, self._committed = [], self._written
+        outage.end()
+
+    def _attempt(self, seconds: float) -> None:
+        """Send once; a new client asks first whether the one before it came through."""
+        if self._transactions is None:
+            self._transactions = self._begin_transactions(seconds, seconds)
+            last = self._transactions.last_committed()
+            if last == self._written:
+                return
+            if last not in (None, self._committed):
+                reason = f"another writer has brought it to {last} rows, this one to {self._committed}"
+                raise TransactionError(self.topic, reason, passing=False)
+        rows = ((value, key_of(value, self.key)) for value in self._pending)
+        self._transactions.send(rows, self._written, seconds)
+
+    def _begin_transactions(self, seconds: float, request: float) -> Transactions:
+        """Return a client that is the only writer; `request` is how many seconds one request to a broker may take.
+
+        Steps of a transaction whose request waits for a coordinator that went away come back only when the request
+        does, whatever their own time limit: after a minute by default, also if a broker has answered long since.
+        """
+        settings = {"transactional.id": self._id}
+        if not self._settings.keys() & {"socket.timeout.ms", "transaction.timeout.ms"}:
+            limit = min(max(request, _SHORTEST_REQUEST), _LONGEST_REQUEST)
+            settings["socket.timeout.ms"] = str(round(1000 * limit))
+        producer = self._connect(**settings)
+        transactions = Transactions(producer, self._errors, self.topic, self._id, seconds)
+        try:
+            transactions.begin()
+        except SourceError:
+            transactions.close()
+            raise
+        return transactions
 
     def _let_go(self) -> None:
         if self._transactions is not None:

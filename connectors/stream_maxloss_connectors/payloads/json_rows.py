@@ -117,7 +117,7 @@ def _parse_one(payload: bytes, index: int, bad: dict[int, str]) -> Any:
 
 
 def _keys_are_unique(payloads: Sequence[bytes], rows: Sequence[dict[str, Any]]) -> bool:
-    """Tell quickly that no key was given twice; False means that it has to be looked at.
+    """Return whether a quick look rules out that a key occurs twice; False means that it has to be checked.
 
     The parser keeps the last of two equal keys silently. Each key has a colon, so colons can only outnumber the keys
     that were kept; where text or inner objects bring more colons, the objects are written out again and colons

@@ -103,7 +103,7 @@ def share_alike(records: list[list[str]]) -> float:
 
 
 def single_quoted(lines: list[str], delimiter: str | None) -> bool:
-    """Tell whether most lines have a value in single quotes."""
+    """Return whether most lines have a value in single quotes."""
     ends = f"[{re.escape(delimiter or ''.join(DELIMITERS))}]"
     pattern = re.compile(rf"(?:^|{ends})'[^']*'(?={ends}|\s*$)")
     found = sum(pattern.search(line) is not None for line in lines[1:SAMPLE_RECORDS])
@@ -123,7 +123,7 @@ def split(lines: list[str], delimiter: str, quote: str | None) -> list[list[str]
 
 
 def has_header(records: list[list[str]]) -> bool:
-    """Tell whether the first record names the columns: it does unless it and the second have numbers only.
+    """Return whether the first record names the columns: it does unless it and the second have numbers only.
 
     Counted columns, 0, 1, 2, ... are a header, too: that is how frames without names are written.
     """
@@ -134,5 +134,5 @@ def has_header(records: list[list[str]]) -> bool:
 
 
 def is_numeric(record: list[str]) -> bool:
-    """Tell whether all cells are numbers."""
+    """Return whether all cells are numbers."""
     return all(NUMBER.fullmatch(cell.strip()) for cell in record)

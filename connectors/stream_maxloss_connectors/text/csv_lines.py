@@ -27,6 +27,10 @@ __all__ = ["CsvDecoder"]
 _NULLS_WITHOUT_N = [text for text in CSV_NULLS if "n" not in text.lower()]
 
 
+SEPARATOR_LINE = re.compile(rb'"?sep=([\x01-\x09\x0b\x0c\x0e-\x7f])"?\r?\n')
+"""The line by which Excel is told the delimiter."""
+
+
 class CsvDecoder(LineDecoder):
     r"""Decodes CSV and TSV.
 
@@ -91,6 +95,11 @@ class CsvDecoder(LineDecoder):
     def begin(self, block: bytes) -> tuple[LineDecoder, int]:
         """Take the names of the columns from the first line, unless they were given."""
         start = len(BYTE_ORDER_MARK) if block.startswith(BYTE_ORDER_MARK) else 0
+        named = SEPARATOR_LINE.match(block, start)
+        if named is not None and self.delimiter is None:
+            found = find_dialect(block[named.end() :], named[1].decode(), self.quote, self.decimal_point)
+            decoder, stop = self.with_dialect(found).begin(block[named.end() :])
+            return decoder, named.end() + stop
         if self.delimiter is None or self.decimal_point is None:
             found = find_dialect(block, self.delimiter, self.quote, self.decimal_point)
             known = self.with_dialect(found)
@@ -168,13 +177,19 @@ class CsvDecoder(LineDecoder):
         except pa.ArrowInvalid:
             # A row of another width that is no UTF-8 never gets to the handler. What is bad is met again when decoded.
             found = self._infer(block.decode(errors="replace").encode())
-        return pa.schema([field.with_type(self.types.get(field.name, field.type)) for field in found])
+        return pa.schema([field.with_type(self._type_of(field)) for field in found])
+
+    def _type_of(self, field: pa.Field) -> pa.DataType:
+        """Return the type of a column; numbers that are written as text, 1,250.50, are left to whoever asked for it."""
+        wanted = self.types.get(field.name, field.type)
+        return field.type if pa.types.is_floating(wanted) and pa.types.is_string(field.type) else wanted
 
     def _infer(self, block: bytes) -> pa.Schema:
         convert = arrow_csv.ConvertOptions(**self._conversion(block))
         # A row of another width is a fault of that row, met again when it is decoded.
         try:
-            return self._types_of(self._read(block, convert, invalid_row_handler=lambda row: "skip"))
+            found = self._types_of(self._read(block, convert, invalid_row_handler=lambda row: "skip"))
+            return self._with_codes(block, found)
         except UnicodeDecodeError as error:
             raise pa.ArrowInvalid(str(error)) from error
 
@@ -188,6 +203,17 @@ class CsvDecoder(LineDecoder):
             fields.append(field if kind is None else field.with_type(kind))
         return pa.schema(fields)
 
+    def _with_codes(self, block: bytes, found: pa.Schema) -> pa.Schema:
+        """Return the types with text for codes: digits of one width, some with zeros in front, as in 01067."""
+        numbers = [field.name for field in found if pa.types.is_floating(field.type)]
+        if not numbers or re.search(rb"(?:^|[^0-9.eE+-])0[0-9]", block) is None:
+            return found
+        options = {**self._conversion(block), "column_types": dict.fromkeys(numbers, pa.string())}
+        convert = arrow_csv.ConvertOptions(include_columns=numbers, strings_can_be_null=True, **options)
+        table = self._read(block, convert, invalid_row_handler=lambda row: "skip")
+        codes = {name for name in numbers if are_codes(table.column(name))}
+        return pa.schema([field.with_type(pa.string()) if field.name in codes else field for field in found])
+
     def parse(self, piece: bytes, schema: pa.Schema) -> pa.RecordBatch:
         """Parse whole records of one block."""
         conversion = self._conversion(piece)
@@ -197,16 +223,18 @@ class CsvDecoder(LineDecoder):
         return table.to_batches()[0] if table.num_rows else empty_batch(schema)
 
     def reason(self, record: bytes, schema: pa.Schema, error: Exception | None) -> str:
-        """Say in the user's words what pyarrow found."""
+        """Describe what pyarrow found in terms that the user knows."""
         text = str(error)
         if error is None:
             return "row must stand on one line, got a carriage return inside it; quote the value"
         if match := re.search(r"Expected (\d+) columns, got (\d+)", text):
-            return f"row must have {match[1]} columns, got {match[2]}: {shorten(record)}"
+            title = "; if lines stand before the header, cut them off: tail -n +N FILE" if match[1] == "1" else ""
+            return f"row must have {match[1]} columns, got {match[2]}: {shorten(record)}{title}"
         if match := re.search(r"In CSV column #(\d+):.*?conversion error to [^:]+: (.*)", text, re.DOTALL):
             name = self._names()[int(match[1])]
             wanted = describe_type(schema.field(name).type)
-            return f"column {name!r} must be {wanted}, got {match[2].removeprefix('invalid value ')}"
+            latin = "; is it Latin-1? iconv -f WINDOWS-1252 -t UTF-8 converts it" if "UTF8" in match[2] else ""
+            return f"column {name!r} must be {wanted}, got {match[2].removeprefix('invalid value ')}{latin}"
         return f"row cannot be read: {text}"
 
     def frame(self, block: bytes, whole: bool) -> Frames:
@@ -260,6 +288,17 @@ MEANT = {
     pa.float64(): r"^[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?$",
     pa.timestamp("us"): r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?)?$",
 }
+
+
+def are_codes(column: pa.ChunkedArray) -> bool:
+    """Tell whether cells are digits of one width, some of them with zeros in front."""
+    import pyarrow.compute as pc
+
+    cells = column.drop_null()
+    width = pc.min_max(pc.utf8_length(cells)).as_py()
+    if width["min"] != width["max"] or not width["max"] or not pc.all(pc.ascii_is_decimal(cells)).as_py():
+        return False
+    return bool(width["max"] > 1 and pc.any(pc.starts_with(cells, "0")).as_py())
 
 
 def mostly(column: pa.ChunkedArray, decimal_point: str) -> pa.DataType | None:

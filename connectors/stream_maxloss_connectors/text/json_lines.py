@@ -11,8 +11,10 @@ import orjson
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
+from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.schemas import describe_type, empty_batch, merge, widen
 from stream_maxloss_connectors.text.frames import (
+    BYTE_ORDER_MARK,
     MAX_RECORD_BYTES,
     Frames,
     mark_damage,
@@ -62,6 +64,13 @@ class JsonDecoder(LineDecoder):
             raise ValueError(f"unexpected_fields must be 'error' or 'ignore', got {unexpected_fields!r}")
         self.unexpected_fields = unexpected_fields
         self.max_record_bytes = max_record_bytes
+
+    def begin(self, block: bytes) -> tuple[LineDecoder, int]:
+        """Refuse a file that holds all its rows in one value."""
+        found = one_value(block)
+        if found is not None:
+            raise SourceError(f"file must hold one JSON object a line, got {found}")
+        return super().begin(block)
 
     def infer(self, block: bytes) -> pa.Schema:
         """Return the types of the fields as the records of `block` show them, numbers as float64."""
@@ -117,12 +126,12 @@ class JsonDecoder(LineDecoder):
         return table.select(schema.names).combine_chunks().to_batches()[0]
 
     def reason(self, record: bytes, schema: pa.Schema, error: Exception | None) -> str:
-        """Say in the user's words what pyarrow found."""
+        """Describe what pyarrow found in terms that the user knows."""
         text = str(error)
         if error is None:
             return f"line must hold one JSON object, got several: {shorten(record)}"
         if isinstance(error, UnicodeError):
-            return f"record must be UTF-8, got {shorten(record)}"
+            return f"record must be UTF-8, got {shorten(record)}; is it Latin-1? iconv converts it"
         if match := re.search(r"Column\(/(.*)\) changed from \w+ to (\w+)", text):
             return f"field {match[1]!r} must be {self._wanted(match[1], schema)}, got {_article(match[2])}"
         if match := re.search(r"Column\(/(.*)\) was specified twice", text):
@@ -179,6 +188,27 @@ class JsonDecoder(LineDecoder):
     def _read(self, piece: bytes, parse: arrow_json.ParseOptions) -> pa.Table:
         read = arrow_json.ReadOptions(use_threads=False, block_size=len(piece) + 1)
         return arrow_json.read_json(pa.BufferReader(pa.py_buffer(piece)), read, parse)
+
+
+ONE_VALUE = {
+    rb"\s*\[\s*\{": "an array of them; jq -c '.[]' FILE converts it",
+    rb"\s*\{[ \t\r]*\n[ \t]": "one over several lines; jq -c . FILE converts it",
+    rb'\{"[^"]*":\{"0":': "a frame by its columns; df.to_json(FILE, orient='records', lines=True) writes it by rows",
+}
+
+
+def one_value(block: bytes) -> str | None:
+    """Return what a file is that holds its rows in one value rather than in lines, and the remedy; None if it does not.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.text.json_lines import one_value
+    >>> one_value(b'[{"a": 1}, {"a": 2}]'), one_value(b'{"a": 1}')
+    ("an array of them; jq -c '.[]' FILE converts it", None)
+
+    """
+    start = block[:1024].removeprefix(BYTE_ORDER_MARK)
+    return next((what for pattern, what in ONE_VALUE.items() if re.match(pattern, start)), None)
 
 
 def by_size(found: tuple[int, pa.Schema]) -> int:

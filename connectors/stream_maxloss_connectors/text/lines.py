@@ -125,7 +125,7 @@ class LineDecoder(ABC):
 
     @abstractmethod
     def reason(self, record: bytes, schema: pa.Schema, error: Exception | None) -> str:
-        """Say what is wrong with one record, with the value; `error` is None if it made another number of rows."""
+        """Describe what is wrong with one record, with the value; `error` is None if it made another number of rows."""
 
     def last_record_end(self, block: bytes) -> int:
         """Return how many bytes of `block`, which more may follow, are whole records."""

@@ -40,7 +40,7 @@ def pipe(text: bytes, kind: str, position: Position | None, most: int = 1000) ->
     return rows, position or {}
 
 
-def test_standard_input_goes_on_when_it_is_fed_again() -> None:
+def test_standard_input_continues_when_it_is_fed_again() -> None:
     text = b"n,text\n" + b"".join(b"%d,x\n" % i for i in range(9))
     rows, position = pipe(text, "csv", None, 4)
     assert [row["n"] for row in rows] == [0, 1, 2, 3]

@@ -52,7 +52,9 @@ def rest(path: Path, position: Position | None = None, **options: Any) -> list[d
 
 @pytest.mark.parametrize("kind", ["arrow", "arrows", "feather"])
 @pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
-def test_a_reader_reopened_at_any_row_goes_on_with_the_next(tmp_path: Path, kind: str, compression: str | None) -> None:
+def test_a_reader_reopened_at_any_row_continues_with_the_next(
+    tmp_path: Path, kind: str, compression: str | None
+) -> None:
     path = tmp_path / f"day.{kind}"
     path.write_bytes(encode(kind, compression=compression))
     for cut in range(0, 101, 5):
@@ -185,7 +187,7 @@ print(json.dumps([rows, source.position()]))
 """
 
 
-def test_a_stream_is_read_from_standard_input_and_goes_on_when_fed_again() -> None:
+def test_a_stream_is_read_from_standard_input_and_continues_when_fed_again() -> None:
     root = Path(__file__).parents[3]
     env = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'connectors'}"}
     position, found = None, []

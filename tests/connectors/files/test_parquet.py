@@ -44,7 +44,9 @@ def rest(path: Path, position: Position | None, **options: Any) -> list[dict[str
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 @pytest.mark.parametrize("batch_rows", [7, 30, 1 << 16])
-def test_a_reader_reopened_at_any_row_goes_on_with_the_next(tmp_path: Path, compression: str, batch_rows: int) -> None:
+def test_a_reader_reopened_at_any_row_continues_with_the_next(
+    tmp_path: Path, compression: str, batch_rows: int
+) -> None:
     path = write(tmp_path / "day.parquet", compression=compression)
     for cut in range(0, 101, 5):
         with open_source(path, batch_rows=batch_rows) as source:

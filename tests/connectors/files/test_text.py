@@ -48,7 +48,7 @@ def compressed(text: bytes, compression: str) -> bytes:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("compression", ["", "gz", "zst"])
 @pytest.mark.parametrize("block_bytes", [16, 100, 1 << 20])
-def test_a_reader_reopened_at_any_row_goes_on_with_the_next(
+def test_a_reader_reopened_at_any_row_continues_with_the_next(
     tmp_path: Path, name: str, compression: str, block_bytes: int
 ) -> None:
     path = tmp_path / (f"{name}.{compression}" if compression else name)

@@ -35,7 +35,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("cut", [0, 1, 4, 10])
 @pytest.mark.parametrize("follow", [True, False], ids=["follow added", "follow dropped"])
-def test_a_run_goes_on_with_the_next_row_when_follow_is_added_or_dropped(
+def test_a_run_continues_with_the_next_row_when_follow_is_added_or_dropped(
     text: str, cut: int, follow: bool, tmp_path: Path
 ) -> None:
     head, lines = TEXTS[text]
@@ -82,7 +82,7 @@ def test_a_last_line_that_was_read_before_its_end_is_not_read_as_two(tmp_path: P
 
 
 @pytest.mark.parametrize("follow", [True, False], ids=["follow added", "follow dropped"])
-def test_parquet_files_go_on_either_way(follow: bool, tmp_path: Path) -> None:
+def test_parquet_files_continue_either_way(follow: bool, tmp_path: Path) -> None:
     for day in range(3):
         pq.write_table(pa.table({"x": [3.0 * day + i for i in range(3)]}), tmp_path / f"{day}.parquet")
     before, position = resume(tmp_path, not follow, None, 4)

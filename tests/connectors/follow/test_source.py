@@ -160,7 +160,7 @@ def test_open_source_follows(tmp_path):
         ({"paths": "x.csv", "on_gap": "ignore"}, ValueError, "on_gap must be 'fail' or 'continue', got 'ignore'"),
         ({"paths": "x.csv", "rotate_wait": -1}, ValueError, "rotate_wait must not be negative, got -1"),
         ({"paths": "x.csv", "format": "xlsx"}, ValueError, "format must be 'auto' or one of .* got 'xlsx'"),
-        ({"paths": "x.log"}, SourceError, "x.log: name must end in one of"),
+        ({"paths": "x.log"}, SourceError, "x.log: name must end in .csv"),
         ({"paths": "x.csv.gz"}, SourceError, "x.csv.gz: a followed file must not be compressed, got gzip"),
         ({"paths": "x.parquet", "delimiter": ";"}, ValueError, "options must be those of a text format"),
     ],

@@ -146,7 +146,7 @@ def test_reader_killed_twenty_times_reads_every_row_once(kafka_broker, million, 
     assert state["next"] == dict.fromkeys(map(str, range(PARTITIONS)), MILLION // PARTITIONS)
 
 
-def test_reading_goes_on_when_the_broker_was_stopped_and_started(kafka_broker, capfd):
+def test_reading_continues_when_the_broker_was_stopped_and_started(kafka_broker, capfd):
     if kafka_broker.local is None:
         pytest.skip("a broker given by STREAM_MAXLOSS_TEST_KAFKA is not ours to stop")
     topic = kafka_broker.create_topic(2)

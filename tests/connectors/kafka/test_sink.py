@@ -30,7 +30,7 @@ def test_rows_arrive_in_order_as_json(mock_kafka):
     assert read(mock_kafka) == rows
 
 
-def test_count_goes_on_from_the_position(mock_kafka):
+def test_count_continues_from_the_position(mock_kafka):
     mock_kafka.create_topic("t")
     with KafkaSink(mock_kafka.bootstrap, "t") as sink:
         sink.open({"written": 5})

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+import warnings
 
 import pyarrow as pa
 import pytest
@@ -88,6 +93,38 @@ def test_a_writer_that_was_replaced_can_write_no_more(kafka_broker):
     assert numbers(kafka_broker, topic) == list(range(5))
 
 
+def test_a_broker_killed_and_started_again_costs_time_and_no_rows(kafka_broker):
+    if kafka_broker.local is None:
+        pytest.skip("the broker is not ours to kill")
+    topic = kafka_broker.create_topic(1)
+    with (
+        TransactionalKafkaSink(kafka_broker.bootstrap, topic, flush_timeout=30.0) as sink,
+        warnings.catch_warnings(record=True) as said,
+    ):
+        warnings.simplefilter("always")
+        sink.open()
+        sink.write(rows_of(0, 5))
+        sink.commit(sink.flush())
+        os.kill(kafka_broker.local.pid, signal.SIGKILL)
+        kafka_broker.local.stop()
+        sink.write(rows_of(5, 10))
+        waiting = threading.Thread(target=sink.commit, args=(sink.flush(),))
+        waiting.start()
+        deadline = time.monotonic() + 60
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.1)
+        # By this thread: a broker ends with the thread that started it.
+        kafka_broker.local.start()
+        waiting.join(90)
+        assert not waiting.is_alive()
+        sink.write(rows_of(10, 15))
+        sink.commit(sink.flush())
+    assert numbers(kafka_broker, topic) == list(range(15))
+    messages = [str(warning.message) for warning in said if issubclass(warning.category, TopicWarning)]
+    assert messages[0].startswith(f"{topic}: no broker has answered for ")
+    assert "a broker answers again, after " in messages[-1]
+
+
 def test_delivery_can_be_changed_between_two_runs(kafka_broker):
     topic = kafka_broker.create_topic(1)
     uri = f"kafka://{kafka_broker.bootstrap}/{topic}"
@@ -109,7 +146,7 @@ def test_delivery_can_be_changed_between_two_runs(kafka_broker):
     assert numbers(kafka_broker, topic) == list(range(9))
 
 
-def test_a_count_that_the_broker_forgot_is_said(kafka_broker):
+def test_a_count_that_the_broker_forgot_is_reported(kafka_broker):
     topic = kafka_broker.create_topic(1)
     with TransactionalKafkaSink(kafka_broker.bootstrap, topic) as sink:
         sink.open()

@@ -64,7 +64,7 @@ def test_rows_before_the_fault_that_ends_the_reading_come_first() -> None:
         (BadRecords("skip", limit=7), 8),
     ],
 )
-def test_faults_are_looked_for_only_as_long_as_reading_can_go_on(bad: BadRecords, most: int | None) -> None:
+def test_faults_are_looked_for_only_as_long_as_reading_can_continue(bad: BadRecords, most: int | None) -> None:
     assert faults_to_look_for(bad) == most
 
 

@@ -33,7 +33,7 @@ def test_comments_blanks_signs_and_label_only_rows_are_read() -> None:
     assert block.faults == ()
 
 
-def test_a_query_number_is_a_column_of_its_own() -> None:
+def test_a_query_number_is_its_own_column() -> None:
     block = decode(b"1 qid:3 1:2\n0 1:1\n0 qid:4\n")
     assert block.records.to_pydict() == {
         "target": [1.0, 0.0, 0.0],
