@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ARRAY_DTYPES", "Content", "Origin", "State", "join_state", "require_finite", "split_state"]
+__all__ = ["ARRAY_DTYPES", "Content", "LinkedFile", "Origin", "State", "join_state", "require_finite", "split_state"]
 
 State = dict[str, Any]
 """Flat state of an estimator: name -> `numpy.ndarray` or JSON-able value; parts of parts have dotted names."""
 
 ARRAY_DTYPES = ("float64", "float32", "int64", "int32", "uint64", "uint8", "bool")
 """The types of array that a checkpoint can hold."""
+
+
+class LinkedFile(NamedTuple):
+    """A file that is on the disk for good and never changes: checkpoints share it by hard links.
+
+    Parameters
+    ----------
+    path
+        Where it lies.
+    bytes, sha256
+        Its length, and the hexadecimal digest of its bytes.
+
+    """
+
+    path: Path
+    bytes: int
+    sha256: str
+
+    def link_to(self, goal: Path) -> None:
+        """Link the file under another name, or copy it where a link cannot be made, and force it to disk."""
+        try:
+            os.link(self.path, goal)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                raise
+            shutil.copyfile(self.path, goal)
+            with goal.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 @dataclass(frozen=True)
@@ -59,6 +91,8 @@ class Content:
         Name -> anything that JSON can express, infinities and tuples included. One JSON file.
     blobs
         Name -> pickle. Written and read only with permission, never opened by the store.
+    files
+        Name -> file of many models that is linked and not read: its records have checksums of their own.
     finite
         Names of the arrays that must not hold NaN or an infinity; checked when saved and when loaded.
     sources
@@ -88,6 +122,7 @@ class Content:
     tables: dict[str, pa.Table] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, LinkedFile] = field(default_factory=dict)
     finite: list[str] = field(default_factory=list)
     sources: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, int] = field(default_factory=dict)

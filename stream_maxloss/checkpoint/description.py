@@ -107,6 +107,8 @@ def register_own() -> None:
     """Register this library's own estimators, as soon as one may be asked for and not before: they compile kernels."""
     if "Scaler" not in _registered:
         importlib.import_module("stream_maxloss.checkpoint.estimators").register_estimators()
+        # Those that need this room themselves register when they are imported.
+        importlib.import_module("stream_maxloss.keyed")
 
 
 def pipeline_class(name: str) -> type | None:
@@ -119,7 +121,7 @@ def pipeline_class(name: str) -> type | None:
 
 
 def is_pipeline(model: Any) -> bool:
-    """Tell whether a model is a pipeline of one of the two kinds, and not of a subclass."""
+    """Return whether a model is a pipeline of one of the two kinds, and not of a subclass."""
     return type(model) is pipeline_class(type(model).__name__)
 
 

@@ -4,6 +4,7 @@
     NAME.arrow           one table each, Arrow IPC file format, not compressed
     extra.json           all values
     NAME.pkl             one pickle each, with permission
+    NAME.models          records of many models each (`stream_maxloss.keyed`), linked and not read
 
 Both binary formats trust their bytes: a flipped bit loads without a word. The digests of the manifest are for that;
 what is checked here is that bytes with the right digest do not claim more than they hold.
@@ -26,7 +27,7 @@ from stream_maxloss.checkpoint.damage import RefusedError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ARRAYS_FILE", "VALUES_FILE", "decode_files", "encode_files", "is_known_file"]
+__all__ = ["ARRAYS_FILE", "VALUES_FILE", "decode_files", "encode_files", "is_known_file", "is_linked_file"]
 
 ARRAYS_FILE = "arrays.safetensors"
 VALUES_FILE = "extra.json"
@@ -37,11 +38,16 @@ Parts = list[bytes | memoryview]
 
 
 def is_known_file(name: str) -> bool:
-    """Tell whether a checkpoint may hold a file of this name: no separator, no dots but the one of the suffix."""
+    """Return whether a checkpoint may hold a file of this name: no separator, no dots but the one of the suffix."""
     stem, dot, suffix = name.partition(".")
     return name in (ARRAYS_FILE, VALUES_FILE) or (
-        dot == "." and suffix in ("arrow", "pkl") and _STEM.fullmatch(stem) is not None
+        dot == "." and suffix in ("arrow", "models", "pkl") and _STEM.fullmatch(stem) is not None
     )
+
+
+def is_linked_file(name: str) -> bool:
+    """Return whether a file is one that checkpoints share, and that may be larger than the memory."""
+    return name.endswith(".models")
 
 
 def encode_files(content: Content) -> Iterator[tuple[str, Parts]]:
@@ -177,7 +183,7 @@ def _decode_table(data: bytes) -> pa.Table:
 
 
 def _is_compressed(message: pa.ipc.Message) -> bool:
-    """Tell whether the buffers of a record or dictionary batch are compressed (Message.fbs of the Arrow format)."""
+    """Return whether the buffers of a record or dictionary batch are compressed (Message.fbs of the Arrow format)."""
     metadata = memoryview(message.metadata)
     batch = _flatbuffer_field(metadata, struct.unpack_from("<I", metadata)[0], 2)
     if message.type == "dictionary" and batch is not None:

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from stream_maxloss import linear
 from stream_maxloss.checkpoint.description import register, register_value
 from stream_maxloss.concepts import Elimination, OnlineToPAC
-from stream_maxloss.expand import Bins, Ferns
+from stream_maxloss.expand import Bins, Ferns, TaughtFerns
 from stream_maxloss.experts import Mixture
 from stream_maxloss.focus import (
     AdmitAll,
@@ -23,9 +23,11 @@ from stream_maxloss.focus import (
     FocusedRegressor,
     Reservoir,
     Slack,
+    Slices,
     SubSample,
     Uniform,
 )
+from stream_maxloss.mixing import MixedClassifier, MixedRegressor
 from stream_maxloss.mixture import AutoClassifier, AutoRegressor
 
 __all__ = ["register_estimators"]
@@ -64,8 +66,12 @@ def register_estimators() -> None:
 
     register(Mixture, parts=["_experts"])
 
+    register(MixedClassifier, parts=["_workers", "_mixed"])
+    register(MixedRegressor, parts=["_workers", "_mixed"])
+
     register(Bins, state_version=2)
     register(Ferns, state_version=2)
+    register(TaughtFerns)
 
     register(Elimination)
     register(OnlineToPAC, parts=["model", "hypothesis"])
@@ -75,5 +81,5 @@ def register_estimators() -> None:
 
     for choice in (AdmitAll, ClassQuota, Reservoir, Slack, SubSample):
         register_value(choice)
-    for policy in (Capped, Corrected, Credible, Exponential, Uniform):
+    for policy in (Capped, Corrected, Credible, Exponential, Slices, Uniform):
         register_value(policy)

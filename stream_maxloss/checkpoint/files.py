@@ -27,7 +27,9 @@ __all__ = [
     "CRASH_EXIT_CODE",
     "FileEntry",
     "arm_crash_point",
+    "check_length",
     "crash_point",
+    "digest_of",
     "discard",
     "make_directory",
     "make_root",
@@ -120,7 +122,7 @@ def sync_directory(path: Path) -> None:
 
 
 def publish(temporary: Path, final: Path) -> None:
-    """Give a finished directory its name, once and for all."""
+    """Rename a finished directory to its final name."""
     crash_point("before-fsync-directory")
     sync_directory(temporary)
     crash_point("after-fsync-directory")
@@ -208,6 +210,28 @@ def read_file(directory: int, name: str, limit: int, expected: int | None = None
             return file.readall()
         except OSError as error:
             raise _unreadable(name, error) from error
+
+
+def check_length(directory: int, name: str, expected: int) -> None:
+    """Raise unless an open directory has a regular file of this name and length; nothing of it is read."""
+    try:
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise RefusedError(f"{name} must be a regular file, got a link, directory or device")
+    if status.st_size != expected:
+        raise DamagedError(f"{name} must hold {expected} bytes, got {status.st_size}")
+
+
+def digest_of(directory: int, name: str) -> str:
+    """Return the hexadecimal digest of a file of an open directory, read a piece at a time."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
+        with os.fdopen(descriptor, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(name, error) from error
 
 
 def _unreadable(name: str, error: OSError) -> CheckpointError:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from stream_maxloss.errors import CheckpointError
 
-__all__ = ["DirectoryLock"]
+HELD = (errno.EWOULDBLOCK, errno.EACCES)
+
+__all__ = ["DirectoryLock", "HeldError"]
+
+
+class HeldError(CheckpointError):
+    """Another process writes to the directory."""
 
 
 class DirectoryLock:
@@ -44,7 +50,8 @@ class DirectoryLock:
         except OSError as error:
             owner = os.pread(self._descriptor, 1000, 0).decode("utf-8", "replace")
             os.close(self._descriptor)
-            raise CheckpointError(_explain(directory, owner, error)) from error
+            kind = HeldError if error.errno in HELD else CheckpointError
+            raise kind(_explain(directory, owner, error)) from error
 
     def _write_owner(self, run_id: str) -> None:
         owner = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "run_id": run_id}) + "\n"
@@ -72,7 +79,7 @@ class DirectoryLock:
 
 
 def _explain(directory: Path, owner: str, error: OSError) -> str:
-    if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+    if error.errno not in HELD:
         return f"checkpoint directory must be lockable, got {directory}: {error.strerror}; free space or choose another"
     try:
         entry = json.loads(owner)

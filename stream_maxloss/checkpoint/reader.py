@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from stream_maxloss.checkpoint.content import Content, require_finite
+from stream_maxloss.checkpoint.content import Content, LinkedFile, require_finite
 from stream_maxloss.checkpoint.damage import DamagedError, RefusedError
-from stream_maxloss.checkpoint.encoding import decode_files
-from stream_maxloss.checkpoint.files import FileEntry, open_directory, read_file
+from stream_maxloss.checkpoint.encoding import decode_files, is_linked_file
+from stream_maxloss.checkpoint.files import FileEntry, check_length, digest_of, open_directory, read_file
 from stream_maxloss.checkpoint.manifest import MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest, parse_manifest
 from stream_maxloss.checkpoint.migrations import MIGRATIONS
 from stream_maxloss.errors import CheckpointError
@@ -89,8 +89,13 @@ def read_checkpoint(path: Path, *, allow_pickle: bool = False, max_bytes: int = 
             manifest = _read_manifest(directory, max_bytes)
             _check_number(path, manifest)
             _check_pickles(manifest, allow_pickle)
-            files = {name: _read_verified(directory, name, entry) for name, entry in manifest.files.items()}
-        return _make_content(manifest, files)
+            files: dict[str, bytes] = {}
+            for name, entry in manifest.files.items():
+                if is_linked_file(name):
+                    check_length(directory, name, entry.bytes)
+                else:
+                    files[name] = _read_verified(directory, name, entry)
+        return _make_content(manifest, files, path)
     except CheckpointError as error:
         raise type(error)(f"{path}: {error}") from error
 
@@ -123,7 +128,10 @@ def verify_checkpoint(
             files: dict[str, bytes] = {}
             for name, entry in manifest.files.items():
                 try:
-                    files[name] = _read_verified(directory, name, entry)
+                    if is_linked_file(name):
+                        _verify_linked(directory, name, entry)
+                    else:
+                        files[name] = _read_verified(directory, name, entry)
                     reports.append(FileReport(name, entry.bytes, None))
                 except CheckpointError as error:
                     reports.append(FileReport(name, entry.bytes, str(error)))
@@ -132,7 +140,7 @@ def verify_checkpoint(
     problem = next((report.problem for report in reports if report.problem), None)
     if problem is None:
         try:
-            use(_make_content(manifest, files))
+            use(_make_content(manifest, files, path))
         except CheckpointError as error:
             problem = str(error)
     return Report(path, reports, problem)
@@ -141,7 +149,8 @@ def verify_checkpoint(
 def _read_manifest(directory: int, max_bytes: int) -> Manifest:
     manifest = parse_manifest(read_file(directory, MANIFEST_FILE, MAX_MANIFEST_BYTES))
     MIGRATIONS.check(manifest.origin.format_version)
-    total = sum(entry.bytes for entry in manifest.files.values())
+    # Those that are linked are not loaded, and may be larger than the memory.
+    total = sum(entry.bytes for name, entry in manifest.files.items() if not is_linked_file(name))
     if total > max_bytes:
         raise RefusedError(f"files must hold at most {max_bytes} bytes in all, got {total}; raise max_bytes to load it")
     _check_entries(directory)
@@ -182,9 +191,17 @@ def _read_verified(directory: int, name: str, entry: FileEntry) -> bytes:
     return data
 
 
-def _make_content(manifest: Manifest, files: dict[str, bytes]) -> Content:
+def _verify_linked(directory: int, name: str, entry: FileEntry) -> None:
+    check_length(directory, name, entry.bytes)
+    if digest_of(directory, name) != entry.sha256:
+        raise DamagedError(f"{name} is not what was written: its digest differs from the manifest's")
+
+
+def _make_content(manifest: Manifest, files: dict[str, bytes], path: Path) -> Content:
+    linked = {name: entry for name, entry in manifest.files.items() if is_linked_file(name)}
     content = replace(
         decode_files(files),
+        files={name: LinkedFile(path / name, entry.bytes, entry.sha256) for name, entry in linked.items()},
         finite=manifest.finite,
         sources=manifest.sources,
         outputs=manifest.outputs,

@@ -1,12 +1,14 @@
 """Saving and loading models without pickle.
 
 A model is written as what it is (`describe`) and what it learned (`state_dict`). An estimator that can be registered
-has, besides River's `_get_params()`:
+has, in addition to River's `_get_params()`:
 
 - `state_dict() -> dict[str, numpy.ndarray | JSON-able]`: all that it learned, flat; the state of a part that it wraps
   under dotted names (`classifier.weights`);
 - `load_state_dict(state) -> None`: takes that up in a fresh object of the same parameters, and raises `ValueError`,
-  `TypeError` or `KeyError` if it does not fit.
+  `TypeError` or `KeyError` if it does not fit;
+- if most of what it learned lies in files that checkpoints are to share: `put_files(files) -> state`, which adds them
+  and returns the rest, and `take_files(files)`, called before `load_state_dict` of that rest.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from stream_maxloss.checkpoint.store import CheckpointStore
 from stream_maxloss.errors import CheckpointError
 from stream_maxloss.state import join_parts
 
-__all__ = ["load", "load_metadata", "put_model", "save", "take_model"]
+__all__ = ["load", "load_metadata", "load_state_of", "put_model", "save", "state_of", "take_model"]
 
 Target = str | os.PathLike[str] | CheckpointStore
 
@@ -92,7 +94,7 @@ def load(target: Target, *, allow_pickle: bool = False) -> Any:
 
 
 def load_metadata(target: Target) -> dict[str, Any]:
-    """Return what `save` was given besides the model. A pickle beside it is not opened."""
+    """Return what `save` was given along with the model. A pickle beside it is not opened."""
     metadata: dict[str, Any] = _load_content(target, allow_pickle=True).values.get("metadata", {})
     return metadata
 
@@ -115,7 +117,7 @@ def put_model(content: Content, model: Any, name: str = "model", *, allow_pickle
         content.values[f"{name}.description"] = {"pickle": type(model).__name__}
         content.blobs[name] = pickle.dumps(model, protocol=5)
         return
-    state = _state_of(model)
+    state = state_of(model, content)
     patterns = list(infinite_patterns(description))
     _require_finite(state, patterns)
     content.put_state(name, state, [key for key in state if _matches(key, patterns)])
@@ -143,7 +145,9 @@ def take_model(content: Content, name: str = "model", *, allow_pickle: bool = Fa
     try:
         state = content.take_state(name)
         _require_finite(state, list(infinite_patterns(description)))
-        _load_state(model, state)
+        if has_files(model):
+            model.take_files(content.files)
+        load_state_of(model, state)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise RefusedError(f"state of {name} must fit its {type(model).__name__}, got: {error}") from error
     return model
@@ -159,15 +163,23 @@ def _unpickle(content: Content, name: str) -> Any:
         ) from error
 
 
-def _state_of(model: Any) -> State:
+def state_of(model: Any, content: Content | None = None) -> State:
+    """Return all that a model and its parts have learned, flat; with a content, one of many models leaves most of it
+    in files that are added there.
+    """
     if is_pipeline(model):
         # By place and not by name: a step may be called "a.b" beside one called "a" that has a part "b".
-        states = {str(place): _state_of(step) for place, step in enumerate(model.steps.values())}
+        states = {str(place): state_of(step) for place, step in enumerate(model.steps.values())}
         own = {}
     else:
-        states = {name: _state_of(part) for name, part in _parts_in(model)}
-        own = dict(model.state_dict())
+        states = {name: state_of(part) for name, part in _parts_in(model)}
+        own = dict(model.put_files(content.files) if content is not None and has_files(model) else model.state_dict())
     return own | join_parts(states)
+
+
+def has_files(model: Any) -> bool:
+    """Return whether a model keeps part of what it learned in files that checkpoints share."""
+    return callable(getattr(model, "put_files", None))
 
 
 def _parts_in(model: Any) -> Iterator[tuple[str, Any]]:
@@ -180,13 +192,14 @@ def _parts_in(model: Any) -> Iterator[tuple[str, Any]]:
             yield name, part
 
 
-def _load_state(model: Any, state: State) -> None:
+def load_state_of(model: Any, state: State) -> None:
+    """Let a fresh model and its parts take over what `state_of` returned, whose entries are used up."""
     steps: Iterable[tuple[int | str, Any]]
     steps = enumerate(model.steps.values()) if is_pipeline(model) else _parts_in(model)
     for name, part in steps:
         prefix = f"{name}."
         # The parts first: a wrapper takes up its own state around a learner that is what it was.
-        _load_state(part, {key.removeprefix(prefix): state.pop(key) for key in list(state) if key.startswith(prefix)})
+        load_state_of(part, {key.removeprefix(prefix): state.pop(key) for key in list(state) if key.startswith(prefix)})
     if not is_pipeline(model):
         model.load_state_dict(state)
 

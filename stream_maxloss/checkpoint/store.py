@@ -37,7 +37,7 @@ class CheckpointStore:
     """The last few checkpoints of a run, each of them whole or not there at all.
 
         DIRECTORY/LOCK                  held by the one writer
-        DIRECTORY/ckpt-000000000042/    manifest.json, arrays.safetensors, extra.json, NAME.arrow, NAME.pkl
+        DIRECTORY/ckpt-000000000042/    manifest.json, arrays.safetensors, extra.json, NAME.arrow, NAME.pkl, NAME.models
         DIRECTORY/corrupt-000000000041/ found damaged and set aside
         DIRECTORY/retired-000000000040/ of a run that was not to be gone on with
         DIRECTORY/.tmp-...              being written or removed; swept when the next writer takes the lock
@@ -88,6 +88,7 @@ class CheckpointStore:
         require_posix("checkpoints")
         self._lock: DirectoryLock | None = None
         self._last_seq: int | None = None
+        self._working: list[Path] = []
 
     def lock(self) -> Self:
         """Become the one writer, make the directory if need be, and sweep what a killed writer left behind.
@@ -110,6 +111,10 @@ class CheckpointStore:
 
     def close(self) -> None:
         """Let the next writer in. Closing twice is allowed."""
+        while self._working:
+            with self._tidying(self._working[-1]):
+                files.remove_tree(self._working[-1])
+            self._working.pop()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -240,6 +245,17 @@ class CheckpointStore:
                 ) from error
         return numbers
 
+    def working_folder(self, name: str) -> Path:
+        """Return a folder on the same file system for files that checkpoints are to link.
+
+        It goes when this store is closed, or when the next writer takes the lock.
+        """
+        self._held_lock("work in it")
+        folder = self._temporary(name)
+        folder.mkdir(exist_ok=True)
+        self._working.append(folder)
+        return folder
+
     def _held_lock(self, purpose: str) -> DirectoryLock:
         if self._lock is None:
             raise CheckpointError(f"{self.directory} must be locked to {purpose}; call lock() or use `with`")
@@ -255,6 +271,10 @@ class CheckpointStore:
                     f"checkpoint must hold at most {self.max_bytes} bytes, got {total}; raise max_bytes"
                 )
             entries[name] = files.write_file(temporary / name, parts)
+        for name, linked in content.files.items():
+            files.crash_point(f"before-link-{name}")
+            linked.link_to(temporary / name)
+            entries[name] = files.FileEntry(linked.bytes, linked.sha256)
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         origin = Origin(seq, self._last_seq, self.run_id, now, _libraries(), FORMAT_VERSION)
         manifest = Manifest(origin, content.finite, content.sources, content.outputs, content.counters, entries)

@@ -44,7 +44,7 @@ def content_of(model) -> Content:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_restored_model_goes_on_bit_for_bit(name):
+def test_a_restored_model_continues_bit_for_bit(name):
     model = MODELS[name]()
     model.learn_many(*rows_for(model, 0, 200))
     restored = take_model(content_of(model))

@@ -25,6 +25,9 @@ PROJECT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).with_name("golden")
 RUNS = ("run-1-file", "run-1-kafka")
 SECONDS = 240
+# On one processor a release repeats these runs to the bit. Other processors round differently (fused multiply-add, the
+# lanes of a sum, exp), in the last digits; a changed state or rule shows in the first ones.
+ROUNDING = 1e-9
 
 
 def expected_of(name: str) -> dict:
@@ -45,8 +48,7 @@ def columns_of(records: list[dict]) -> dict[str, list]:
 
 def assert_same_predictions(found: Path, wanted: Path) -> None:
     found_columns, wanted_columns = columns_of(records_of(found)), columns_of(records_of(wanted))
-    # Other processors sum and exponentiate with other roundings; a changed state shows in the first digits.
-    assert found_columns.pop("probability") == pytest.approx(wanted_columns.pop("probability"), rel=1e-9)
+    assert found_columns.pop("probability") == pytest.approx(wanted_columns.pop("probability"), rel=ROUNDING)
     assert found_columns == wanted_columns
 
 
@@ -98,7 +100,7 @@ def test_the_model_predicts_as_when_it_was_saved(name):
         text == "True" for text in map(str, answers["prediction"])
     ]
     found = model.predict_proba_many(frame)["True"].to_numpy()
-    assert found.tolist() == pytest.approx(answers["probability"], rel=1e-9)
+    assert found.tolist() == pytest.approx(answers["probability"], rel=ROUNDING)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -112,7 +114,7 @@ def test_the_model_is_saved_under_the_names_it_was_loaded_from(name):
         assert saved.values[key] == content.values[key]
 
 
-def test_the_run_of_a_file_goes_on_as_it_did(maxloss, tmp_path):
+def test_the_run_of_a_file_continues_as_it_did(maxloss, tmp_path):
     copy_run("run-1-file", tmp_path)
     out = maxloss("tail", "rows.csv", *expected_of("run-1-file")["words"])
     check_end(out, "run-1-file", tmp_path)
@@ -120,7 +122,7 @@ def test_the_run_of_a_file_goes_on_as_it_did(maxloss, tmp_path):
     assert (tmp_path / "bad.jsonl").read_bytes() == letters.read_bytes()
 
 
-def test_the_run_of_a_topic_goes_on_as_it_did(maxloss, tmp_path):
+def test_the_run_of_a_topic_continues_as_it_did(maxloss, tmp_path):
     kafka_mock = pytest.importorskip("kafka_mock")
     copy_run("run-1-kafka", tmp_path)
     with CheckpointStore(tmp_path / "checkpoints") as store:
@@ -147,7 +149,7 @@ def check_end(out: str, name: str, folder: Path) -> None:
     found, wanted_leaves = flatten({key: end[key] for key in wanted}), flatten(wanted)
     assert found.keys() == wanted_leaves.keys()
     for key, value in wanted_leaves.items():
-        assert found[key] == (pytest.approx(value, rel=1e-9) if isinstance(value, float) else value), key
+        assert found[key] == (pytest.approx(value, rel=ROUNDING) if isinstance(value, float) else value), key
     assert_same_predictions(folder / "predictions.jsonl", GOLDEN / name / "continued.jsonl")
     before, after = content_of(name), CheckpointStore(folder / "checkpoints").load()
     assert sorted(after.arrays) == sorted(before.arrays)

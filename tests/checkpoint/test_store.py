@@ -16,7 +16,7 @@ Make = Callable[[int], Content]
 Same = Callable[[Content, Content], bool]
 
 
-def test_what_was_saved_is_loaded_into_a_fresh_object_and_goes_on(
+def test_what_was_saved_is_loaded_into_a_fresh_object_and_continues(
     tmp_path: Path, make_content: Make, same: Same
 ) -> None:
     with CheckpointStore(tmp_path / "run", run_id="first") as store:
@@ -52,7 +52,7 @@ def test_the_last_few_are_kept(tmp_path: Path, keep: int) -> None:
     assert not list(tmp_path.glob(".tmp-*"))
 
 
-def test_numbers_go_on_above_damaged_and_foreign_ones(tmp_path: Path) -> None:
+def test_numbers_continue_above_damaged_and_foreign_ones(tmp_path: Path) -> None:
     with CheckpointStore(tmp_path) as store:
         store.save(Content())
         (tmp_path / "corrupt-000000000041").mkdir()
