@@ -32,6 +32,8 @@ class RowBatch:
         Which rows have no label: these are predicted and not learned. None where all have one.
     records
         The same rows as they were read, with all columns, as an Arrow batch; None where nobody read them.
+    said
+        What was said of each row when it was asked for, before its label came: see `said_at_first`; or None.
     places
         What the source knows of them, such as a topic's partition, offset and key, as an Arrow batch, or None.
 
@@ -45,6 +47,7 @@ class RowBatch:
     unlabelled: NDArray[np.bool_] | None = None
     records: Any = None
     places: Any = None
+    said: NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         return len(self.X) if isinstance(self.X, list) or not hasattr(self.X, "num_rows") else int(self.X.num_rows)
@@ -84,7 +87,7 @@ class RowBatch:
             first = last
 
     def _others(self, chosen: Any) -> dict[str, Any]:
-        names = ("y", "w", "slices", "unlabelled")
+        names = ("y", "w", "slices", "unlabelled", "said")
         return {name: None if (part := getattr(self, name)) is None else part[chosen] for name in names}
 
     def _read(self, chosen: Any) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Delayed:
         if label is None:  # it had none to wait for
             return
         try:
-            self.engine.learn_row(x, label, weight)
+            self.engine.learn_row(x, label, weight, value)
         except ValueError as error:
             self._handle(error, refuse, "a row that waited for its label")
             return
@@ -141,4 +141,6 @@ def waiting_row(entry: Any) -> tuple[dict[Any, Any], Any, float | None, Any, Any
     row = {check_name(name): check_name(number) for name, number in x}
     if weight is not None and not isinstance(weight, float):
         raise ValueError(f"the weight of a waiting row must be a number, got {weight!r:.80}")
+    if isinstance(label, float) and not math.isfinite(label):
+        raise ValueError(f"the label of a waiting row must be finite, got {label}")
     return row, check_name(label), weight, check_name(value), answer if isinstance(answer, dict) else check_name(answer)

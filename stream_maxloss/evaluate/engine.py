@@ -79,11 +79,12 @@ class Engine:
         self.is_native = runs_in_kernel(model)
         self.is_classifier = isinstance(model, base.Classifier)
         self.takes_weights = takes_weights(model)
+        self.takes_slices = bool(getattr(model, "takes_slices", False))
         # Which row of a batch a model that is not ours is busy with, so that an error of its own can be told from ours.
         self.busy_with: int | None = None
 
-    def learn(self, X: Any, y: Any, w: Any = None) -> Scored:
-        """Predict each row of a frame or list of dicts, then learn it.
+    def learn(self, X: Any, y: Any, w: Any = None, slices: Any = None) -> Scored:
+        """Predict each row of a frame or list of dicts, then learn it, with its slice if the model takes slices.
 
         Raises
         ------
@@ -92,8 +93,9 @@ class Engine:
 
         """
         if self.is_native and not isinstance(X, list):
-            known = list(self.model.classes) if self.by_class else None
-            answers = self.model.answer_learn_many(X, y, 1.0 if w is None else w)
+            known = list(self.model.classes) if self.by_class and not leaves_out_unseen(self.model) else None
+            named = {"slices": slices} if self.takes_slices and slices is not None else {}
+            answers = self.model.answer_learn_many(X, y, 1.0 if w is None else w, **named)
             return self._scored(answers, y, known)
         labels = y if isinstance(y, list) else as_array(y)
         weights = None if w is None else np.full(len(labels), w) if np.isscalar(w) else w
@@ -101,7 +103,8 @@ class Engine:
         for row, (x, label) in enumerate(zip(self.dicts_of(X), as_list(labels), strict=True)):
             self.busy_with = row
             answers.append(self.ask(x))
-            self.learn_row(x, label, None if weights is None else float(weights[row]))
+            name = None if slices is None else slices[row]
+            self.learn_row(x, label, None if weights is None else float(weights[row]), name)
             self.busy_with = None
         return Scored(labels, None, None, answers)
 
@@ -116,12 +119,12 @@ class Engine:
             self.busy_with = None
         return Scored(np.empty(0) if y is None else as_array(y), None, None, answers)
 
-    def learn_row(self, x: dict[Any, Any], label: Any, w: float | None) -> None:
-        """Learn one row, with its weight if the model takes weights."""
-        if w is None or not self.takes_weights:
-            self.model.learn_one(x, label)
-        else:
-            self.model.learn_one(x, label, w=w)
+    def learn_row(self, x: dict[Any, Any], label: Any, w: float | None, slice_name: Any = None) -> None:
+        """Learn one row, with its weight if the model takes weights, and its slice if it takes slices."""
+        keywords: dict[str, Any] = {} if w is None or not self.takes_weights else {"w": w}
+        if self.takes_slices:
+            keywords["slice"] = slice_name
+        self.model.learn_one(x, label, **keywords)
 
     def ask(self, x: dict[Any, Any]) -> Any:
         """Return what the model says of one row, in the form that the metrics want."""
@@ -236,6 +239,11 @@ def as_list(labels: Any) -> list[Any]:
 def runs_in_kernel(model: Any) -> bool:
     """Return whether a model learns and scores whole batches by itself."""
     return bool(getattr(model, "is_native", False))
+
+
+def leaves_out_unseen(model: Any) -> bool:
+    """Return whether a model says nothing of a class before it comes also within a batch, as one of many keys does."""
+    return bool(getattr(model, "leaves_out_unseen", False))
 
 
 def takes_weights(model: Any) -> bool:

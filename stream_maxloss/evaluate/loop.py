@@ -10,6 +10,7 @@ import numpy as np
 from stream_maxloss.errors import DecodeError, ModelError, RowError, StreamMaxlossError
 from stream_maxloss.evaluate.delayed import Delayed
 from stream_maxloss.evaluate.engine import Engine, Scored
+from stream_maxloss.evaluate.said import said_at_first
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate.batch import RowBatch
@@ -113,7 +114,7 @@ class Loop:
                 refuse(DecodeError(batch.address(error.row), reason))
                 batch = batch.without([error.row])
         if batch.y is not None:
-            self.board.add(scored, batch.slices)
+            self.board.add(scored if batch.said is None else said_at_first(scored, batch.said), batch.slices)
             self.learned += len(batch) if self.learns else 0
         return batch, scored
 
@@ -126,7 +127,7 @@ class Loop:
 
     def _answer(self, batch: RowBatch) -> Scored:
         if self.learns and batch.y is not None:
-            return self.engine.learn(batch.X, batch.y, batch.w)
+            return self.engine.learn(batch.X, batch.y, batch.w, batch.slices)
         return self.engine.predict(batch.X, batch.y)
 
     def _run_delayed(self, delayed: Delayed, batch: RowBatch, refuse: Refuse | None) -> tuple[RowBatch, Scored]:

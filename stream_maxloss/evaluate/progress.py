@@ -51,7 +51,7 @@ class Progress:
     no_better
         What does as well without the features, in one line; None where the model is better.
     labels
-        What became of labels that come later: `joined`, `waiting` rows, `early` labels, `expired` rows, `unknown` and
+        Counts of labels that come later: `joined`, `waiting` rows, `early` labels, `expired` rows, `unknown` and
         `doubled` labels; empty where rows have their own.
     alerts
         Conditions that hold, and have for as long as they were to.

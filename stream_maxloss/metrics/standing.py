@@ -108,7 +108,7 @@ def wilson(hits: float, rows: float, z: float = Z) -> tuple[float, float]:
     (0.0, 0.278)
 
     """
-    share, extra = hits / rows, z * z / rows
+    share, extra = min(max(hits / rows, 0.0), 1.0), z * z / rows  # sums of weights round
     centre = share + extra / 2.0
     spread = z * math.sqrt(share * (1.0 - share) / rows + extra / (4.0 * rows))
     return max(0.0, (centre - spread) / (1.0 + extra)), min(1.0, (centre + spread) / (1.0 + extra))

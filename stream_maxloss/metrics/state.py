@@ -11,12 +11,23 @@ from river.metrics.base import ClassificationMetric, MeanMetric, Metrics
 from river.utils import Rolling
 from river.utils.rolling import BaseRolling
 
+from stream_maxloss.described import ArrayOf, check_state
 from stream_maxloss.metrics.batch import CONFUSION_UPDATES
 from stream_maxloss.state import join_parts, part_of
 
 __all__ = ["metric_state", "restore_metric"]
 
 State = dict[str, Any]
+
+CONFUSION = {
+    "counts": ArrayOf("float64", ("labels", "labels")),
+    "row_sums": ArrayOf("float64", ("labels",)),
+    "column_sums": ArrayOf("float64", ("labels",)),
+    "totals": ArrayOf("float64", (2,)),
+}
+EMPTY = {**CONFUSION, "counts": ArrayOf("float64", (0,))}  # numpy's shape of no rows at all
+ROUNDING = 1e-6
+"""By how much sums of one kind may differ from those of another, relative to all that was counted."""
 
 
 def metric_state(metric: Any) -> State:
@@ -165,6 +176,7 @@ def _confusion_state(matrix: Any, name: str) -> State:
 
 def _restore_confusion(matrix: Any, state: State) -> None:
     labels = [_decode(label) for label in state["labels"]]
+    _check_confusion(state, len(labels))
     for store in (matrix.data, matrix.sum_row, matrix.sum_col):
         store.clear()
     for i, label in enumerate(labels):
@@ -174,6 +186,25 @@ def _restore_confusion(matrix: Any, state: State) -> None:
             matrix.data[label][other] = float(state["counts"][i][j])
     matrix.total_weight, matrix._total_true_positives = (float(total) for total in state["totals"])
     matrix.n_samples = int(state["n_samples"])
+
+
+def _check_confusion(state: State, labels: int) -> None:
+    """Raise ValueError unless the sums are those of the counts: a share of rows must come out between 0 and 1."""
+    check_state(state, CONFUSION if labels else EMPTY, labels=labels)
+    counts, totals = state["counts"].reshape(labels, labels), state["totals"]
+    sums = {
+        "row_sums": (state["row_sums"], counts.sum(axis=1)),
+        "column_sums": (state["column_sums"], counts.sum(axis=0)),
+        "totals": (totals, np.array([counts.sum(), counts.trace()])),
+    }
+    slack = ROUNDING * max(1.0, float(np.abs(counts).sum()))
+    if (counts < -slack).any():
+        raise ValueError(f"counts must not be negative, got {counts.min()}")
+    for name, (found, wanted) in sums.items():
+        if (np.abs(found - wanted) > slack).any():
+            raise ValueError(f"{name} must be those of the counts, {wanted.tolist()}, got {found.tolist()}")
+    if type(state["n_samples"]) is not int or not 0 <= state["n_samples"] < 1 << 62:
+        raise ValueError("n_samples must be a number of rows")
 
 
 def _encode(value: Any, name: str) -> Any:

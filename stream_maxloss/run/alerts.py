@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stream_maxloss.described import check_count
 from stream_maxloss.errors import CheckpointError, UsageError
 from stream_maxloss.run.closest import closest
 
@@ -103,7 +104,7 @@ def parse_condition(text: str, metrics: Sequence[str], has_slices: bool) -> Cond
         bound = float(match["bound"].rstrip("%")) / (100.0 if match["bound"].endswith("%") else 1.0) if match else None
     except ValueError:
         bound = None
-    if match is None or bound is None:
+    if match is None or bound is None or bound != bound:  # nothing is less or more than NaN
         raise UsageError(f"--alert must be like 'worst_slice.Recall<0.5 for 10000', got {text!r}")
     subject, how, rows = match["subject"], match["how"], int(match["rows"] or 0)
     if subject in NUMBERS:
@@ -208,8 +209,9 @@ class Alerts:
             return
         known = {condition.text for condition in self.conditions}
         try:
-            self._since = {str(text): int(row) for text, row in state["since"].items() if text in known}
-            self._raised = {str(text) for text in state["raised"] if text in known}
-            self._looked_at = int(state["looked_at"])
+            since = {str(text): check_count(row) for text, row in state["since"].items()}
+            self._since = {text: row for text, row in since.items() if text in known}
+            self._raised = {text for text in map(str, state["raised"]) if text in known}
+            self._looked_at = check_count(state["looked_at"])
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise CheckpointError(f"the alerts of a checkpoint must be ones, got {error!r}; use another one") from error

@@ -101,8 +101,8 @@ class Baseline:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over what `state_dict` returned; raise ValueError if it is something else."""
         counts = {check_name(label): count for label, count in state["counts"]}
-        if not all(type(count) is int and count >= 0 for count in (state["rows"], *counts.values())):
-            raise ValueError(f"rows and counts of the baseline must be whole numbers, got {state['rows']!r:.80}")
+        if not all(type(count) is int and 0 <= count < 1 << 62 for count in (state["rows"], *counts.values())):
+            raise ValueError("rows and counts of the baseline must be numbers of rows")
         self.rows, self.total, self.counts = state["rows"], float(state["total"]), Counter(counts)
 
 

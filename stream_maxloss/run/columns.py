@@ -17,7 +17,7 @@ class MissingColumnError(UsageError):
     Parameters
     ----------
     role
-        What it was to be: `target`, `weight`, `slice_by`, `key`, `time`, `keep`, `features` or `exclude`.
+        What it was to be: `target`, `weight`, `slice_by`, `key`, `time`, `keep`, `model_per`, `features` or `exclude`.
     name
         The column.
     names
@@ -52,6 +52,8 @@ class Columns:
     may_lack
         Which of target, key and time may be missing: labels that come from elsewhere, and columns that were named
         when the model was learned.
+    model_per
+        Column whose every value has a model of its own; it is no feature.
 
     """
 
@@ -64,6 +66,7 @@ class Columns:
     time: str | None = None
     keep: tuple[str, ...] = ()
     may_lack: tuple[str, ...] = ()
+    model_per: str | None = None
 
     @property
     def wanted(self) -> list[str] | None:
@@ -71,7 +74,7 @@ class Columns:
         if not self.features:
             return None
         roles = {"target": self.target, "weight": self.weight, "slice_by": self.slice_by, "key": self.key}
-        roles["time"] = self.time
+        roles |= {"time": self.time, "model_per": self.model_per}
         named = [name for role, name in roles.items() if name is not None and role not in self.may_lack]
         others = [*named, *self.keep]
         if any("." in name for name in (*self.features, *others)):
@@ -88,13 +91,13 @@ class Columns:
 
         """
         asked = {"target": [self.target], "weight": [self.weight], "slice_by": [self.slice_by]}
-        asked |= {"key": [self.key], "time": [self.time], "keep": list(self.keep)}
+        asked |= {"key": [self.key], "time": [self.time], "keep": list(self.keep), "model_per": [self.model_per]}
         for role, wanted in {**asked, "features": self.features, "exclude": self.exclude}.items():
             for name in wanted:
                 is_set = role in SETS and fields_of(name or "", names)
                 if name is not None and name not in names and not is_set and role not in self.may_lack:
                     raise MissingColumnError(role, name, names)
-        excluded = {field for name in self.exclude for field in (name, *fields_of(name, names))}
+        excluded = {field for name in self.exclude for field in (name, *fields_of(name, names))} | {self.model_per}
         if self.features:
             asked_for = [
                 field for name in self.features for field in ([name] if name in names else fields_of(name, names))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from stream_maxloss.errors import CheckpointError, DecodeError, UsageError
 from stream_maxloss.evaluate import RowBatch
-from stream_maxloss.intake.intake import Intake, note_of
+from stream_maxloss.intake.intake import Intake
 from stream_maxloss.intake.nested import flatten
+from stream_maxloss.keyed.keys import key_texts
 from stream_maxloss.run.closest import listed
 from stream_maxloss.run.columns import Columns, MissingColumnError
 from stream_maxloss.run.target import Target, TextTargetError
@@ -164,7 +165,7 @@ class RowFeed:
             self.schema = records.schema
             self._require_learned_features()
             if not self.features:
-                raise UsageError("rows must have features, got none besides the target; check features and exclude")
+                raise UsageError("rows must have features, got none but the target; check features and exclude")
             self._settle(records)
         columns, n_rows = self.columns, records.num_rows
         labels: NDArray[Any] | None = None
@@ -184,10 +185,23 @@ class RowFeed:
         for row, reason in wrong.items():
             bad.setdefault(row, DecodeError(address(row), reason))
         X = self.texts.bound(X, self.learns)
+        if columns.model_per is not None:
+            X = self._add_model_key(X, records.column(columns.model_per), address, bad)
         batch = RowBatch(X, labels, weights, slices, address, unlabelled, records, places)
         for row in sorted(bad):
             self.bad_records.handle(bad[row])
         return batch.without(list(bad)) if bad and n_rows else batch
+
+    def _add_model_key(
+        self, X: pa.RecordBatch, column: pa.Array, address: Callable[[int], str], bad: dict[int, DecodeError]
+    ) -> pa.RecordBatch:
+        """Add the column by which models are told apart, as text; a row without it is bad."""
+        name, texts = str(self.columns.model_per), key_texts(without_blanks(column))
+        if texts.null_count:
+            reason = f"model-per column {name!r} must have a value, got none; repair the row, or leave it out"
+            for row in np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False)).tolist():
+                bad.setdefault(row, DecodeError(address(row), reason))
+        return X.append_column(name, texts)
 
     def _settle(self, records: pa.RecordBatch) -> None:
         """Decide what becomes of columns that were never seen, and say what is left out."""
@@ -196,11 +210,11 @@ class RowFeed:
             if not known and name not in records.schema.names:
                 raise MissingColumnError("a date, text or type", name, records.schema.names)
         head = records if self.head is None else flatten(self.head)
-        self.intake.settle(head.select([name for name in self.features if name in head.schema.names]), self.find_text)
+        there = set(head.schema.names)
+        self.intake.settle(head.select([name for name in self.features if name in there]), self.find_text)
         self.head = None
-        for name, plan in self.intake.plans.items():
-            if name not in known and plan.kind == "none":
-                logger.info("%s", note_of(name, plan))
+        for note in self.intake.notes if not known else ():
+            logger.info("%s", note)
 
     def _require_learned_features(self) -> None:
         learned = self.learned_features
@@ -226,7 +240,7 @@ def without_blanks(column: pa.Array) -> pa.Array:
 
 
 def may_have_nan(column: pa.Array) -> bool:
-    """Tell whether numbers have NaN among them, as far as that can be seen without loading Arrow's functions."""
+    """Return whether numbers have NaN among them, as far as that can be seen without loading Arrow's functions."""
     return bool(column.null_count) or bool(np.isnan(np.from_dlpack(column)).any())
 
 

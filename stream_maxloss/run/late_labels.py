@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stream_maxloss.described import check_count, check_name, check_time
 from stream_maxloss.errors import DecodeError
 from stream_maxloss.evaluate import Engine, Loop, RowBatch, Scored
 from stream_maxloss.run.columns import Columns, MissingColumnError
@@ -114,7 +115,7 @@ class LateLabels:
         return self.source.exhausted and not self._future and not self._matched
 
     def summary(self) -> dict[str, int]:
-        """Return how many labels were joined, how many rows and labels wait, and what became of the others."""
+        """Return how many labels were joined, expired, unknown or doubled, and how many rows and labels wait."""
         return {**self.counts, "waiting": len(self.waiting), "early": len(self._early) + len(self._future)}
 
     def wait(self, batch: RowBatch, scored: Scored, first: int) -> None:
@@ -213,16 +214,15 @@ class LateLabels:
         X = one_batch(features_of(rows))
         self.engine.by_class = self.target.kind == "class"
         weights = None if rows[0].weight is None else np.array([row.weight for row in rows], dtype=np.float64)
-        places = np.arange(len(rows)).astype(object)  # which of them the model takes
-        y = label_column(labels)
-        batch = RowBatch(X, y, weights, places, lambda place: rows[place].address(), records=X)
+        y, slices = label_column(labels), self._slices_of(rows)
+        places = pa.record_batch({"place": np.arange(len(rows))})  # which of them the model takes
+        batch = RowBatch(X, y, weights, slices, lambda place: rows[place].address(), records=X, places=places)
         taken, _ = self._learner.run(batch, self.bad_records.handle)
-        kept = [int(place) for place in taken.slices] if taken.slices is not None else []
+        kept = [] if taken.places is None else taken.places.column(0).to_pylist()
         if kept:
             chosen = [rows[place] for place in kept]
-            slices = np.array([row.slice for row in chosen] + [None], dtype=object)[:-1]
             scored = said_before([row.answer for row in chosen], y[kept])
-            self.board.add(scored, None if self.columns.slice_by is None else slices)
+            self.board.add(scored, taken.slices)
         self.counts["joined"] += len(kept)
         self.on_learned(self._described(taken, [rows[place] for place in kept]))
         return len(kept)
@@ -232,8 +232,12 @@ class LateLabels:
         names = [*taken.X.schema.names, str(self.columns.key)]
         columns = [*taken.X.columns, pa.array([row.key for row in rows], pa.string())]
         records = pa.RecordBatch.from_arrays(columns, names=names)
-        slices = np.array([row.slice for row in rows], dtype=object) if self.columns.slice_by is not None else None
-        return RowBatch(taken.X, taken.y, taken.w, slices, lambda place: rows[place].address(), records=records)
+        return RowBatch(taken.X, taken.y, taken.w, taken.slices, lambda place: rows[place].address(), records=records)
+
+    def _slices_of(self, rows: list[WaitingRow]) -> NDArray[np.object_] | None:
+        if self.columns.slice_by is None:
+            return None
+        return np.array([*(row.slice for row in rows), None], dtype=object)[:-1]
 
     def _take(self, key: str) -> WaitingRow:
         """Take the row of a key, and remember that it has had its label."""
@@ -270,20 +274,28 @@ class LateLabels:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
-        self.counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
-        self.clock = None if state["clock"] is None else float(state["clock"])
-        self.looked_at = int(state["looked_at"])
-        self._future = deque(LateLabel(*label) for label in state["future"])
-        early = [LateLabel(*label) for label in state["early"]]
+        """Take over what `state_dict` returned; raise ValueError if it is something else."""
+        self.counts = Counter({str(name): check_count(count) for name, count in state["counts"].items()})
+        self.clock = check_time(state["clock"])
+        self.looked_at = check_count(state["looked_at"])
+        self._future = deque(map(saved_label, state["future"]))
+        early = list(map(saved_label, state["early"]))
         self._early = OrderedDict((label.key, label) for label in early)
-        self._settled = OrderedDict.fromkeys(state["settled"])
-        self._learner.learned = int(state["learned"])
-        self.target.kind = str(state["kind"])
+        self._settled = OrderedDict.fromkeys(map(str, state["settled"]))
+        self._learner.learned = check_count(state["learned"])
+        if state["kind"] not in ("auto", "binary", "class", "number", "any"):
+            raise ValueError(f"labels must be of a kind that there is, got {state['kind']!r:.80}")
+        self.target.kind = state["kind"]
         self.waiting.load(state["waiting"], state["rows"])
         self._matched = dict.fromkeys(map(str, state["matched"]))
         if any(key not in self._early or key not in self.waiting for key in self._matched):
             raise ValueError("matched keys must have a label and a row each")
+
+
+def saved_label(entry: Any) -> LateLabel:
+    """Return a label from its plain values, each of a kind that a label can have."""
+    key, label, time, rows, clock = entry
+    return LateLabel(str(key), check_name(label), check_time(time), check_count(rows), check_time(clock))
 
 
 def key_texts(column: pa.Array, name: str) -> list[str | None]:

@@ -99,11 +99,11 @@ def linear_form(model: Any, columns: Sequence[str]) -> LinearForm:
     scaler = steps[0] if len(steps) == 2 and isinstance(steps[0], Scaler) else None
     if not isinstance(learner, Learner) or len(steps) > 1 + (scaler is not None):
         names = " | ".join(type(step).__name__ for step in steps)
-        raise UsageError(f"--to onnx must come with one of our linear learners, got {names}; use --to json")
+        raise UsageError(f"a linear form must come with one of our linear learners, got {names}")
     if getattr(steps[-1], "output", "last") != "last":
-        raise UsageError(f"--to onnx must come with a focus of output 'last', got {steps[-1].output!r}; use --to json")
+        raise UsageError(f"a linear form must come with a focus of output 'last', got {steps[-1].output!r}")
     if not learner._model.features.grows:
-        raise UsageError("--to onnx must come with features by name, got hashed ones; use --to json")
+        raise UsageError("a linear form must come with features by name, got hashed ones")
     means, variances = ({}, {}) if scaler is None else (scaler.means, scaler.variances)
     numbers: list[NumberColumn] = []
     texts: dict[str, dict[str, float]] = {}
@@ -116,7 +116,7 @@ def linear_form(model: Any, columns: Sequence[str]) -> LinearForm:
         elif separator and column in columns and text != "(other)":
             texts.setdefault(column, {})[text] = float(weight)
         else:
-            raise UsageError(f"--to onnx must come with features that are columns, got {name!r}; use --to json")
+            raise UsageError(f"a linear form must come with features that are columns, got {name!r}")
     return LinearForm(
         numbers,
         [TextColumn(name, weights) for name, weights in texts.items()],

@@ -50,7 +50,7 @@ def make_metrics(metrics: Any, model: Any) -> Any:
 
 
 def is_named(metrics: Any) -> bool:
-    """Tell whether metrics are given by their names, which say all about them, and not as objects."""
+    """Return whether metrics are given by their names, which say all about them, and not as objects."""
     from river.metrics.base import Metric
 
     return not isinstance(metrics, Metric)
@@ -106,7 +106,10 @@ def make_metric(text: str, model: Any) -> Any:
             raise UsageError(f"metric {text}: {closest(param, inspect.signature(kind).parameters)}")
     if "loss" in inspect.signature(kind).parameters and "loss" not in params:
         params |= regression_loss(model)
-    metric = kind(**params)
+    try:
+        metric = kind(**params)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"metric {text}: {error}") from error
     require_fit(metric, model)
     return metric
 

@@ -23,6 +23,8 @@ __all__ = ["Origin", "Origins", "origin_of", "remembering_part"]
 
 MOST_BYTES = 64 << 20
 FALLBACK_WINDOW = 10_000
+SMALL_ROWS, SMALL_CHUNKS = 1024, 256
+"""Chunks of fewer rows are put together when there are so many of them: rows that come one by one are many chunks."""
 SCHEMA = {"number": pa.int64(), "origin": pa.string(), "key": pa.string(), "slice": pa.string()}
 
 
@@ -117,6 +119,8 @@ class Origins:
         self.columns = columns
         self.most_bytes = most_bytes
         self._chunks: list[Chunk] = []
+        self._rows = 0
+        self._small = 0
 
     @property
     def window(self) -> int:
@@ -129,8 +133,22 @@ class Origins:
             return
         numbers = first + np.arange(len(batch), dtype=np.int64)
         self._chunks.append(Chunk(numbers, partial(self._describe, batch), batch.records.nbytes))
-        if sum(len(chunk.numbers) for chunk in self._chunks) > 2 * self.window + len(batch):
+        self._small = self._small + 1 if len(batch) < SMALL_ROWS else 0
+        if self._small >= SMALL_CHUNKS:
+            self._put_together()
+        self._rows += len(batch)
+        if self._rows > 2 * self.window + len(batch):
             self.trim()
+
+    def _put_together(self) -> None:
+        """Make one chunk of the small ones that came last."""
+        last, self._small = self._chunks[-self._small :], 0
+        tables = [chunk.table() for chunk in last]
+        if any(not table.schema.equals(tables[0].schema) for table in tables):  # columns came or went
+            return
+        rows = pa.concat_tables(tables).combine_chunks()
+        numbers, columns = rows.column("number").to_numpy(), rows.drop_columns(["number"])
+        self._chunks[-len(last) :] = [Chunk(numbers, columns.take, columns.nbytes)]
 
     def _describe(self, batch: RowBatch, places: NDArray[np.int64]) -> pa.Table:
         chosen, none = pa.array(places), pa.nulls(len(places), pa.string())
@@ -155,6 +173,8 @@ class Origins:
             if len(chunk.numbers):
                 kept.append(chunk)
         self._chunks = kept[::-1]
+        self._rows = sum(len(chunk.numbers) for chunk in self._chunks)
+        self._small = min(self._small, len(self._chunks))
 
     def _held(self) -> NDArray[np.int64]:
         if hasattr(self.part, "held_rows"):
@@ -189,6 +209,7 @@ class Origins:
         rows = table.drop_columns(["number"]).combine_chunks()
         if table.num_rows:
             self._chunks = [Chunk(table.column("number").to_numpy(), lambda places: rows.take(places), rows.nbytes)]
+        self._rows, self._small = table.num_rows, 0
 
 
 def check(table: pa.Table) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from stream_maxloss.run.certificate import inner_model
 
 if TYPE_CHECKING:
-    from stream_maxloss.focus.focused import HardRow
+    from stream_maxloss.focus.hard_row import HardRow
     from stream_maxloss.mixture.hard import HardRow as AutoRow
 
 __all__ = ["auto_part", "find_scaler", "focused_part", "hard_row", "unscale"]
@@ -52,7 +52,7 @@ def find_scaler(model: Any) -> Any | None:
 
 
 def unscale(x: dict[Any, Any], scaler: Any) -> dict[Any, Any]:
-    """Return a row as it was before it was standardised, by the mean and deviation of now.
+    """Return a row as it was before it was standardised, by the current mean and deviation.
 
     Mean and deviation have moved since the row came, so digits below a thousandth of the deviation are rounded away.
 
@@ -77,7 +77,7 @@ def unscale(x: dict[Any, Any], scaler: Any) -> dict[Any, Any]:
 
 
 def hard_row(row: HardRow | AutoRow, scaler: Any | None) -> dict[str, Any]:
-    """Return one of the hardest rows as plain values, its numbers turned back by a scaler where there is one."""
+    """Return one of the hardest rows as plain values, its numbers unscaled where there is a scaler."""
     x = row.x if scaler is None else unscale(row.x, scaler)
     return {
         "loss": row.loss,

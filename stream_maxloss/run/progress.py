@@ -33,6 +33,11 @@ class ProgressMeter:
         self._first_rows = self._last_rows = session.rows
         self._first_lag = session.source.lag()
 
+    @property
+    def run_rows(self) -> int:
+        """Rows of this process's run."""
+        return self.session.rows - self._first_rows
+
     def measure(self, checkpoint: int | None = None) -> Progress:
         """Return how the session stands."""
         session, now = self.session, self._clock()
@@ -49,7 +54,7 @@ class ProgressMeter:
             scores=scores,
             worst=worst_slice(slices),
             worst_interval=worst_interval(slices),
-            run_rows=session.rows - self._first_rows,
+            run_rows=self.run_rows,
             no_better=no_better,
             labels={} if session.late is None else session.late.summary(),
             lag=lag,

@@ -18,18 +18,22 @@ LOG = "_log"
 _RUN_PARTS = ("run", "row_form", "board", "source_name", "bad_records")
 
 
+UNOPENED: Any = object()
+"""In place of a source, which is not asked."""
+
+
 def is_text(value: Any) -> bool:
-    """Tell whether a value is a text, or none."""
+    """Return whether a value is a text, or none."""
     return value is None or isinstance(value, str)
 
 
 def are_texts(value: Any) -> bool:
-    """Tell whether a value is a list of texts."""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a value is a number of rows."""
+    """Return whether a value is a number of rows."""
     return type(value) is int and 0 <= value < 1 << 62
 
 
@@ -81,7 +85,7 @@ def verify_run(path: Path, allow_pickle: bool = False) -> Report:
 
 
 def is_run(content: Content) -> bool:
-    """Tell whether a checkpoint is one of a run, and not one of a model alone."""
+    """Return whether a checkpoint is one of a run, and not one of a model alone."""
     return "source" in content.sources or any(part in content.values for part in _RUN_PARTS)
 
 
@@ -139,6 +143,7 @@ def check_session(content: Content, model: Any) -> None:
     """Raise CheckpointError unless a session of this model would take over what the checkpoint has of one."""
     if not is_run(content):
         return
+    from stream_maxloss.run.alerts import Alerts
     from stream_maxloss.run.columns import Columns
     from stream_maxloss.run.metrics import make_metrics
     from stream_maxloss.run.session import Session
@@ -146,8 +151,11 @@ def check_session(content: Content, model: Any) -> None:
     from stream_maxloss_connectors import BadRecords
 
     saved = content.values["run"]
-    columns = Columns(saved["target"], saved["weight"], saved["slice-by"])
-    options = {"positive": saved["positive"], "task": saved.get("task"), "delay": saved["delay"]}
+    Alerts(()).load_state_dict(content.values.get("alerts"))
+    columns = Columns(saved["target"], saved["weight"], saved["slice-by"], key=saved.get("key"), time=saved.get("time"))
+    options: dict[str, Any] = {name: saved.get(name) for name in ("positive", "task", "delay")}
+    if "late" in content.values:
+        options |= {"labels": UNOPENED, "label_ttl": saved.get("label-ttl") or "100000"}
     try:
         metrics = make_metrics(saved["metric"], model)
     except StreamMaxlossError as error:
@@ -155,8 +163,7 @@ def check_session(content: Content, model: Any) -> None:
             raise CheckpointError(f"the checkpoint must name the metrics of a run, got: {error}") from error
         return  # those of a program, which alone can make them
     try:
-        source: Any = None  # which is not asked
-        session = Session(model, source, columns, metrics, BadRecords("skip"), **options)
+        session = Session(model, UNOPENED, columns, metrics, BadRecords("skip"), **options)
     except (StreamMaxlossError, AttributeError, TypeError, ValueError) as error:
         raise CheckpointError(f"the checkpoint must hold the settings of a run, got: {error}") from error
     try:

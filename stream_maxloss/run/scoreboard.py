@@ -186,6 +186,12 @@ class Scoreboard:
         line = self._no_better(scores[self.names[0]], None if last is None else last.get())
         return scores, None if report is None else report.get(), line
 
+    def totals(self) -> dict[str, Any]:
+        """Return the state of the metrics over all rows, of the constant prediction, and of the slices or None."""
+        total, _, constant, _, report, _ = self._current()
+        slices = None if report is None else report.state_dict()
+        return {"total": metric_state(total), "constant": metric_state(constant), "slices": slices}
+
     def slice_table(self, most: int | None = None) -> str | None:
         """Return the report by slice as a table with the rule that names the worst, or None."""
         report = self._current()[4]

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stream_maxloss.errors import CheckpointError
+from stream_maxloss.errors import CheckpointError, UsageError
 from stream_maxloss.evaluate import Engine, Loop, RowBatch, Scored
 from stream_maxloss.evaluate.engine import runs_in_kernel
+from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.certificate import certified_part
 from stream_maxloss.run.columns import Columns
 from stream_maxloss.run.feed import BATCH_ROWS, RowFeed
@@ -123,6 +124,12 @@ class Session:
         kind = label_kind(model) if task is None else task
         if predictions is not None:
             require_free_names(columns)
+        if learn and columns.slice_by is None and getattr(model, "takes_slices", False):
+            raise UsageError(
+                "policy='slices' must come with a column of slices, got none; add --slice-by COLUMN (slice_by=...)"
+            )
+        if isinstance(model, Keyed):
+            columns = replace(columns, model_per=str(model.key))
         self.model = model
         self.source = source
         self.columns = columns

@@ -171,7 +171,7 @@ class RunStore:
         self.seq = self._store.save(content, allow_pickle=self.allow_pickle)
 
     def tell(self, session: Session, content: Content) -> int:
-        """Tell source and sink that a checkpoint was written, and return its number."""
+        """Notify source and sink that a checkpoint was written, and return its number."""
         self.saved_rows = content.counters["rows"]
         session.source.commit(content.sources["source"])
         if session.late is not None:
@@ -180,6 +180,10 @@ class RunStore:
             # Not before: what was kept back must be in a checkpoint, so that it can be sent again if this fails.
             session.predictions.commit(content.values["predictions"]["position"])
         return self.seq or 0
+
+    def working_folder(self, name: str) -> Path:
+        """Return a folder for files that checkpoints are to link: swept away when a run ends or the next one begins."""
+        return self._store.working_folder(name)
 
     def sources(self) -> list[Any]:
         """Return the source's position in each kept checkpoint whose manifest is whole, oldest first."""

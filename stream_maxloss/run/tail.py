@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from stream_maxloss.checkpoint import Content, take_model
 from stream_maxloss.errors import CheckpointError, UsageError
 from stream_maxloss.evaluate import Progress
+from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.alerts import Alert, Alerts, parse_condition
 from stream_maxloss.run.columns import Columns
 from stream_maxloss.run.lifetime import parse_lifetime
@@ -142,6 +143,8 @@ class Tail:
         from stream_maxloss_connectors import open_sink, open_source
 
         self.columns = Columns(columns) if isinstance(columns, str) else columns
+        if isinstance(model, Keyed):
+            self.columns = replace(self.columns, model_per=str(model.key))
         if labels is not None:
             self._require_join(delay, label_ttl)
             self.columns = replace(self.columns, may_lack=("target",))
@@ -227,7 +230,9 @@ class Tail:
             content = self.store.open(self.fresh, self.model)
         if self.store is not None and content is not None:
             self.model = take_model(content, allow_pickle=self.store.allow_pickle)
-            logger.info("going on from checkpoint %d at row %s", self.store.seq, f"{self.store.saved_rows:,}")
+            logger.info("resuming from checkpoint %d at row %s", self.store.seq, f"{self.store.saved_rows:,}")
+        if self.store is not None and isinstance(self.model, Keyed):
+            self.model.shelve_in(self.store.working_folder("models"))
         self._place(content, stack)
         self.session = Session(
             self.model,

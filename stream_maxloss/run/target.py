@@ -28,6 +28,7 @@ def label_kind(model: Any) -> str:
     from stream_maxloss.linear.classifier import LinearClassifier
 
     model = inner_model(model)
+    model = getattr(model, "template", model)  # of one model for each key, each of them takes
     last = model._last_step if hasattr(model, "_last_step") else model
     inner = getattr(last, "classifier", last)
     if isinstance(inner, LinearClassifier) and not getattr(last, "_multiclass", False):  # as one against the rest is

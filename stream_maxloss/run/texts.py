@@ -94,7 +94,7 @@ class TextValues:
         if name not in self._full:
             self._full.add(name)
             logger.warning(
-                "column %r has more than %s values: those that come from now on count as one, %s; leave the column "
+                "column %r has more than %s values: new ones count as one, %s; leave the column "
                 "out (--exclude %s), or change the limit (--text-limit)",
                 *(name, f"{self.limit:,}", OTHER, name),
             )

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stream_maxloss.described import check_count, check_name, check_time
+from stream_maxloss.errors import UsageError
 from stream_maxloss.evaluate.delayed import flatten, unflatten
 from stream_maxloss.run.lifetime import Lifetime
 
@@ -87,7 +89,7 @@ class WaitingRows:
         return self._leave(self._by_key[key][0])
 
     def expire(self, rows: int, clock: float | None) -> int:
-        """Give up rows that have waited too long at a row count and a time; return how many."""
+        """Drop rows that have waited too long at a row count and a time; return how many."""
         gone: list[int] = []
         for number, row in self._rows.items():
             if len(self._rows) - len(gone) > MOST or self.is_over(rows - number, row.time, clock):
@@ -130,11 +132,28 @@ class WaitingRows:
         self._rows, self._by_key = {}, {}
         batch = None if table is None else one_batch(table)
         for place, (number, key, weight, value, time, answer, address) in enumerate(known):
+            if weight is not None and not isinstance(weight, float):
+                raise ValueError(f"the weight of a waiting row must be a number, got {weight!r:.80}")
+            if check_count(number) in self._rows:
+                raise ValueError(f"waiting rows must have numbers of their own, got {number} twice")
+            said = saved_answer(answer)
+            address = str(address)
             self.add(
                 WaitingRow(
-                    int(number), str(key), weight, value, time, unflatten(answer), batch, place, str(address).__str__
+                    number, str(key), weight, check_name(value), check_time(time), said, batch, place, address.__str__
                 )
             )
+
+
+def saved_answer(answer: Any) -> Any:
+    """Return what was said of a row, from plain values: a label, probabilities, or a pair of both."""
+    if isinstance(answer, list | tuple):
+        label, share = answer
+        if share is not None and not isinstance(share, float):
+            raise ValueError(f"a probability must be a number, got {share!r:.80}")
+        return check_name(label), share
+    found = unflatten(answer)
+    return found if isinstance(found, dict) else check_name(found)
 
 
 def features_of(rows: list[WaitingRow]) -> pa.Table:
@@ -145,7 +164,11 @@ def features_of(rows: list[WaitingRow]) -> pa.Table:
     first = dict(zip(batches, np.cumsum([0, *(batch.num_rows for batch in batches.values())]), strict=False))
     places: NDArray[np.int64] = np.array([first[id(row.X)] + row.place for row in rows], dtype=np.int64)
     tables = [pa.Table.from_batches([batch]) for batch in batches.values()]
-    return pa.concat_tables(tables, promote_options="permissive").take(pa.array(places)).combine_chunks()
+    try:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise UsageError(f"columns of rows that wait for labels must keep their types, got: {error}") from error
+    return whole.take(pa.array(places)).combine_chunks()
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:

@@ -62,7 +62,7 @@ def test_rows_that_are_no_frame_are_named():
         Perceptron().learn_many([{"x": 1}], [True])
 
 
-def test_a_mutated_learner_goes_on_with_its_new_step():
+def test_a_mutated_learner_continues_with_its_new_step():
     quick, slow, mutated = HingeOGD(lr=0.5), HingeOGD(lr=0.1), HingeOGD(lr=0.1)
     mutated.mutate({"lr": 0.5})
     for model in (quick, slow, mutated):

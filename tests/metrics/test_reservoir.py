@@ -36,7 +36,7 @@ def test_every_row_is_kept_with_the_same_chance() -> None:
     assert np.abs(kept - 800.0).max() < 4.5 * math.sqrt(4000 * 0.2 * 0.8)
 
 
-def test_a_restored_reservoir_goes_on_like_the_original() -> None:
+def test_a_restored_reservoir_continues_like_the_original() -> None:
     original, restored = Reservoir(5, seed=3), Reservoir(5, seed=99)
     original.push_many(np.arange(20.0))
     restored.load_state_dict(original.state_dict())

@@ -26,7 +26,7 @@ def test_ring_holds_the_last_rows_however_they_are_cut_into_batches(capacity: in
 
 @given(before=st.integers(0, 12), after=st.integers(0, 12))
 @settings(deadline=None, max_examples=50)
-def test_a_restored_ring_goes_on_like_the_original(before: int, after: int) -> None:
+def test_a_restored_ring_continues_like_the_original(before: int, after: int) -> None:
     original, restored = Ring(5), Ring(5)
     original.push_many(np.arange(before, dtype=float), np.ones(before))
     restored.push_many(np.full(3, -1.0), np.ones(3))

@@ -29,7 +29,7 @@ def test_every_spelling_of_the_negative_label_reads_the_same_probability() -> No
     assert [loss(y, prediction) for y in (True, 1, np.bool_(True))] == [0.75] * 3
 
 
-def test_minus_one_among_the_classes_is_a_class_of_its_own() -> None:
+def test_minus_one_among_the_classes_is_its_own_class() -> None:
     assert ProbabilityLoss()(-1, {-1: 0.5, False: 0.125}) == 0.5
 
 

@@ -142,7 +142,7 @@ def test_weights_reach_the_metrics_that_take_them() -> None:
 
 @given(rows=streams, cut=st.integers(0, 60))
 @settings(deadline=None, max_examples=30)
-def test_a_restored_report_goes_on_like_the_original(rows: list[Any], cut: int) -> None:
+def test_a_restored_report_continues_like_the_original(rows: list[Any], cut: int) -> None:
     def report() -> SliceReport:
         return SliceReport(metrics.F1() + ours.TailLoss(0.2, bins=16), "kind", max_slices=3, min_support=1)
 

@@ -51,7 +51,7 @@ def feed(metric: Any, rows: list[tuple[bool, float]]) -> None:
 
 
 @pytest.mark.parametrize("make", CLASSIFICATION, ids=ids)
-def test_a_restored_classification_metric_goes_on_like_the_original(make: Any) -> None:
+def test_a_restored_classification_metric_continues_like_the_original(make: Any) -> None:
     rng = np.random.default_rng(1)
     rows = list(zip((rng.random(120) < 0.4).tolist(), rng.random(120).tolist(), strict=True))
     straight, first, second = make(), make(), make()
@@ -66,7 +66,7 @@ def test_a_restored_classification_metric_goes_on_like_the_original(make: Any) -
 
 
 @pytest.mark.parametrize("make", REGRESSION, ids=ids)
-def test_a_restored_regression_metric_goes_on_like_the_original(make: Any) -> None:
+def test_a_restored_regression_metric_continues_like_the_original(make: Any) -> None:
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(80, 2)).tolist()
     straight, first, second = make(), make(), make()
@@ -163,3 +163,20 @@ def test_labels_seen_before_the_restore_are_forgotten() -> None:
     restore_metric(target, metric_state(saved))
     assert target.cm.classes == ["a"]
     assert target.get() == saved.get() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [("cm.totals", 1, 1e9), ("cm.totals", 0, -1.0), ("cm.row_sums", 0, 0.0), ("cm.counts", 0, -5.0)],
+)
+@pytest.mark.parametrize("kind", [metrics.Accuracy, metrics.Recall])
+def test_sums_that_are_not_those_of_the_counts_are_refused(kind: Any, name: str, place: int, value: float) -> None:
+    metric = kind()
+    for label, guess in [(True, True), (False, True), (True, False), (False, False)] * 3:
+        metric.update(label, guess)
+    state = metric_state(metric)
+    restore_metric(kind(), state)
+    state[name] = state[name].copy()
+    state[name].reshape(-1)[place] = value
+    with pytest.raises(ValueError, match="must"):
+        restore_metric(kind(), state)

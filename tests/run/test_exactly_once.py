@@ -83,7 +83,7 @@ def test_standard_input_given_again_from_its_start_is_learned_exactly_once(maxlo
     assert maxloss(*command("-", resumed), "--format", "csv", "--limit", 700, data=text).code == 0
     again = maxloss(*command("-", resumed), "--format", "csv", data=text)
     assert again.code == 0, again.err
-    assert "going on from checkpoint" in again.err
+    assert "resuming from checkpoint" in again.err
     ignored = ("value predictions", "outputs")
     assert state_of(resumed / "checkpoints", ignored) == state_of(straight / "checkpoints", ignored)
     assert (resumed / "predictions.jsonl").read_bytes() == (straight / "predictions.jsonl").read_bytes()

@@ -38,6 +38,7 @@ def test_twins_have_names_of_their_own():
 MISTAKES = {
     "unknown": (["acuracy"], "metric must name a metric, got 'acuracy'; did you mean 'Accuracy'"),
     "unknown argument": (["tailloss:alpah=1"], "did you mean 'alpha'"),
+    "no number": (["tailloss:alpha=nan"], "metric tailloss:alpha=nan: "),
     "of regressors": (["mae"], "metric MAE cannot score this model; a classifier takes"),
 }
 

@@ -45,7 +45,7 @@ def broken_day(day):
 
 
 @pytest.mark.parametrize("options", [{}, {"delay": 7}], ids=["at once", "delayed labels"])
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(broken_day, tmp_path, state_of, options):
+def test_a_run_that_was_stopped_continues_as_if_it_had_not_been(broken_day, tmp_path, state_of, options):
     straight, stopped = tmp_path / "straight", tmp_path / "stopped"
     with make_tail(broken_day, straight, **options) as run:
         end = run.run()
@@ -105,7 +105,7 @@ def test_a_requested_checkpoint_is_written_at_once(day, tmp_path):
                 assert run.store.saved_rows == 200
 
 
-def test_where_a_run_goes_on_is_logged(day, tmp_path, caplog):
+def test_where_a_run_continues_is_logged(day, tmp_path, caplog):
     logger = logging.getLogger("stream_maxloss.run")
     propagates, logger.propagate = logger.propagate, True
     try:
@@ -115,7 +115,7 @@ def test_where_a_run_goes_on_is_logged(day, tmp_path, caplog):
                     run.run()
     finally:
         logger.propagate = propagates
-    assert "going on from checkpoint 1 at row 100" in caplog.text or "at row 100" in caplog.text
+    assert "resuming from checkpoint 1 at row 100" in caplog.text or "at row 100" in caplog.text
 
 
 def test_predicting_learns_nothing_and_leaves_out_refused_rows(broken_day, tmp_path):
@@ -155,3 +155,19 @@ def test_a_mistake_is_an_error_with_the_remedy(day, case):
     options, kind, message = MISTAKES[case]
     with pytest.raises(kind, match=message), Tail(day, make_model(), **{"columns": "fraud", **options}) as run:
         run.run()
+
+
+def test_what_becomes_of_many_columns_is_decided_in_time_linear_in_them(python):
+    code = (
+        "import pyarrow as pa\n"
+        "from stream_maxloss.run.columns import Columns\n"
+        "from stream_maxloss.run.feed import RowFeed\n"
+        "from stream_maxloss_connectors import BadRecords\n"
+        "column = pa.array([1.5, 2.5])\n"
+        "rows = pa.RecordBatch.from_arrays([column] * 40_000, names=[f'c{i}' for i in range(40_000)])\n"
+        "feed = RowFeed(None, Columns('y', may_lack=('target',)), None, BadRecords('skip'), head=rows)\n"
+        "print(feed.split(rows, str).X.num_columns)\n"
+    )
+    # With time that grows by the square this would take minutes, and be given up.
+    done = python("-c", code)
+    assert (done.code, done.out) == (0, "40000\n"), done.err
