@@ -5,21 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Self
 
-from stream_maxloss.client.calls import (
-    PAUSES,
-    RETRIED,
-    Call,
-    connection,
-    label_call,
-    learn_call,
-    predict_call,
-    read_answer,
-)
+from stream_maxloss.client.calls import PAUSES, RETRIED, Asking, Call, connection, read_answer
 
 __all__ = ["AsyncClient"]
 
 
-class AsyncClient:
+class AsyncClient(Asking):
     """Asks a service of `maxloss serve`, from a coroutine; otherwise as `Client`.
 
     Requests to learn carry a key, and are sent again when the service is busy or the connection breaks: the rows are
@@ -47,31 +38,11 @@ class AsyncClient:
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8080", token: str | None = None, timeout: float = 30.0) -> None:
-        transport = None
-        settings = connection(url, token, timeout)
+        settings = connection("AsyncHTTPTransport", url, token, timeout)
         import httpx
 
-        if url.startswith("unix:"):
-            transport = httpx.AsyncHTTPTransport(uds=url[5:])
-            settings |= {"base_url": "http://localhost", "transport": transport}
         self._http = httpx.AsyncClient(**settings)
         self._pauses = PAUSES
-
-    async def predict(self, rows: Any) -> Any:
-        """Return the answer to one row (a dict), to many (`predictions` and `refused`), or a table for Arrow."""
-        return await self._send(predict_call(rows))
-
-    async def learn(self, rows: Any, key: str | None = None) -> Any:
-        """Learn rows with their labels; return `sequence`, `rows`, `learned` and `refused`."""
-        return await self._send(learn_call(rows, key))
-
-    async def label(self, labels: Any, key: str | None = None) -> Any:
-        """Learn rows that were predicted before: objects with the id and the target."""
-        return await self._send(label_call(labels, key))
-
-    async def look(self, what: str) -> Any:
-        """Return `hard`, `slices`, `experts`, `schema` or `state`."""
-        return await self._send(Call("GET", f"/{what}"))
 
     async def ready(self) -> bool:
         """Return whether the service answers."""

@@ -11,7 +11,7 @@ import orjson
 
 from stream_maxloss.errors import MissingExtraError, StreamMaxlossError
 
-__all__ = ["Call", "ServiceError", "connection", "label_call", "learn_call", "predict_call", "read_answer"]
+__all__ = ["PAUSES", "RETRIED", "Asking", "Call", "ServiceError", "connection", "read_answer"]
 
 ARROW_TYPE = "application/vnd.apache.arrow.stream"
 RETRIED = (429, 503)
@@ -47,6 +47,33 @@ class Call:
     path: str
     content: bytes | None = None
     headers: Mapping[str, str] | None = None
+
+
+class Asking:
+    """What one can ask of a service; a client adds how a call is sent. The asynchronous one returns awaitables.
+
+    Requests to learn carry a key, and are sent again when the service is busy or the connection breaks: the rows are
+    learned once all the same.
+    """
+
+    def _send(self, call: Call) -> Any:
+        raise NotImplementedError
+
+    def predict(self, rows: Any) -> Any:
+        """Return the answer to one row (a dict), to many (`predictions` and `refused`), or a table for Arrow."""
+        return self._send(predict_call(rows))
+
+    def learn(self, rows: Any, key: str | None = None) -> Any:
+        """Learn rows with their labels; return `sequence`, `rows`, `learned` and `refused`."""
+        return self._send(learn_call(rows, key))
+
+    def label(self, labels: Any, key: str | None = None) -> Any:
+        """Learn rows that were predicted before: objects with the id and the target."""
+        return self._send(label_call(labels, key))
+
+    def look(self, what: str) -> Any:
+        """Return `hard`, `slices`, `experts`, `schema` or `state`."""
+        return self._send(Call("GET", f"/{what}"))
 
 
 def predict_call(rows: Any) -> Call:
@@ -107,8 +134,8 @@ def read_answer(status: int, kind: str, content: bytes) -> Any:
     return found
 
 
-def connection(url: str, token: str | None, timeout: float, transport: Any = None) -> dict[str, Any]:
-    """Return the settings of httpx; `unix:/run/maxloss.sock` is a socket in the file system.
+def connection(transport: str, url: str, token: str | None, timeout: float) -> dict[str, Any]:
+    """Return the settings of httpx; `unix:/run/maxloss.sock` is a socket, reached by a transport of this name.
 
     Raises
     ------
@@ -117,10 +144,12 @@ def connection(url: str, token: str | None, timeout: float, transport: Any = Non
 
     """
     try:
-        import httpx  # noqa: F401
+        import httpx
     except ImportError as error:
         raise MissingExtraError("the client", "serve") from error
-    settings: dict[str, Any] = {"base_url": url, "timeout": timeout, "transport": transport}
+    settings: dict[str, Any] = {"base_url": url, "timeout": timeout}
+    if url.startswith("unix:"):
+        settings |= {"base_url": "http://localhost", "transport": getattr(httpx, transport)(uds=url[5:])}
     if token is not None:
         settings["headers"] = {"Authorization": f"Bearer {token}"}
     return settings

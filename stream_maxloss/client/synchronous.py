@@ -5,21 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
-from stream_maxloss.client.calls import (
-    PAUSES,
-    RETRIED,
-    Call,
-    connection,
-    label_call,
-    learn_call,
-    predict_call,
-    read_answer,
-)
+from stream_maxloss.client.calls import PAUSES, RETRIED, Asking, Call, connection, read_answer
 
 __all__ = ["Client"]
 
 
-class Client:
+class Client(Asking):
     """Asks a service of `maxloss serve`.
 
     Requests to learn carry a key, and are sent again when the service is busy or the connection breaks: the rows are
@@ -45,31 +36,11 @@ class Client:
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8080", token: str | None = None, timeout: float = 30.0) -> None:
-        transport = None
-        settings = connection(url, token, timeout)
+        settings = connection("HTTPTransport", url, token, timeout)
         import httpx
 
-        if url.startswith("unix:"):
-            transport = httpx.HTTPTransport(uds=url[5:])
-            settings |= {"base_url": "http://localhost", "transport": transport}
         self._http = httpx.Client(**settings)
         self._pauses = PAUSES
-
-    def predict(self, rows: Any) -> Any:
-        """Return the answer to one row (a dict), to many (`predictions` and `refused`), or a table for Arrow."""
-        return self._send(predict_call(rows))
-
-    def learn(self, rows: Any, key: str | None = None) -> Any:
-        """Learn rows with their labels; return `sequence`, `rows`, `learned` and `refused`."""
-        return self._send(learn_call(rows, key))
-
-    def label(self, labels: Any, key: str | None = None) -> Any:
-        """Learn rows that were predicted before: objects with the id and the target."""
-        return self._send(label_call(labels, key))
-
-    def look(self, what: str) -> Any:
-        """Return `hard`, `slices`, `experts`, `schema` or `state`."""
-        return self._send(Call("GET", f"/{what}"))
 
     def ready(self) -> bool:
         """Return whether the service answers."""

@@ -11,6 +11,7 @@ import orjson
 import pyarrow as pa
 
 from stream_maxloss.errors import UsageError
+from stream_maxloss.serve.arrow_size import unpacked_bytes
 from stream_maxloss.serve.log.record import Kind
 from stream_maxloss_connectors.text.nesting import is_deep, nesting_reason
 
@@ -22,8 +23,8 @@ KINDS = {
     "application/x-ndjson": Kind.LINES,
     "application/jsonl": Kind.LINES,
     ARROW_TYPE: Kind.ARROW,
-    "application/vnd.apache.arrow.file": Kind.ARROW,
 }
+UNPACKED_BYTES = 512 << 20
 _RAW_ROWS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -81,6 +82,8 @@ def read_body(data: bytes, kind: Kind | str) -> Body:
     """
     if isinstance(kind, str):
         kind = kind_of(kind)
+        if kind == Kind.ARROW:
+            require_bounded(data)
     if kind == Kind.ARROW:
         return Body(kind, data, records=read_arrow(data))
     if kind == Kind.LINES:
@@ -114,6 +117,18 @@ def split_array(data: bytes) -> list[bytes]:
             f"the body must be a JSON object or a list of them, got {len(data)} bytes that are not: {error}"
         ) from error
     return [text]
+
+
+def require_bounded(data: bytes) -> None:
+    """Raise UsageError for Arrow bytes that would fill the memory: compressed buffers say how large they become."""
+    try:
+        size = unpacked_bytes(data)
+    except ValueError as error:
+        raise UsageError(f"the body must be an Arrow IPC stream, got {len(data)} bytes that are not: {error}") from None
+    if size > UNPACKED_BYTES:
+        raise UsageError(
+            f"the body must have at most {UNPACKED_BYTES:,} bytes when it is unpacked, got {size:,}; send fewer rows"
+        )
 
 
 def read_arrow(data: bytes) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ import orjson
 
 from stream_maxloss.errors import DecodeError, RowError
 from stream_maxloss.serve.bodies import Body
+from stream_maxloss.serve.extremes import find_extremes
 from stream_maxloss.serve.keys import KeyReuseError, Keys, digest
 from stream_maxloss.serve.limits import Limits
 from stream_maxloss.serve.log import Kind, Record
@@ -32,8 +33,7 @@ __all__ = ["Learner"]
 
 logger = logging.getLogger("stream_maxloss.serve")
 
-SHOWN_REFUSALS = 1000
-MOST_ROWS = 16384
+SHOWN_REFUSALS, MOST_ROWS = 1000, 16384
 IDLE_SECONDS = 0.05
 
 
@@ -126,9 +126,9 @@ class Learner:
         """Learn rows that were predicted before, now that their labels have come; returns as `learn` does."""
         return await self._submit(Kind.LABELS, orjson.dumps(labels), len(labels), None, key)
 
-    def keep(self, rows: list[dict[str, Any]]) -> None:
-        """Let rows wait for their labels; they are in the log soon, and nobody waits for that."""
-        data = orjson.dumps(rows)
+    def keep(self, rows: list[dict[str, Any]], said: list[dict[str, Any]]) -> None:
+        """Let rows wait for their labels, to be scored by what was said of each; nobody waits until that is logged."""
+        data = orjson.dumps({"rows": rows, "said": said})
         self._require_room(len(rows), len(data))
         self._enqueue(Kind.WAITING, data, len(rows), None, "")
 
@@ -242,7 +242,7 @@ class Learner:
         self.log.offer(group)
 
     def _refuse_group(self, group: list[Entry], error: OSError) -> None:
-        """Tell everybody that nothing was learned; numbers that were handed out are handed out again."""
+        """Notify all who wait that nothing was learned; numbers that were handed out are handed out again."""
         logger.error("the log cannot be written: %s", error.strerror or error)
         for entry in [*group, *self._pending]:
             self._release(entry)
@@ -288,7 +288,7 @@ class Learner:
         session = self.tail.session
         rows = session.feed.split(batch.records, batch.address)
         if batch.partition == PARTITION:
-            rows = self._refuse_unlabelled(rows)
+            rows = self._refuse_unusable(self.log.with_said(rows))
         if len(rows):
             if session.loop.engine.is_native:
                 session.take(rows)
@@ -301,8 +301,12 @@ class Learner:
         if batch.num_rows >= self._slice_rows or seconds > self.limits.slice_seconds:
             self._slice_rows = int(np.clip(wanted, 1, MOST_ROWS))
 
-    def _refuse_unlabelled(self, rows: RowBatch) -> RowBatch:
-        """Refuse rows without a label: a client that teaches has forgotten it, where a file may be without."""
+    def _refuse_unusable(self, rows: RowBatch) -> RowBatch:
+        """Refuse rows with numbers beyond all bounds, and without a label, which a client has forgotten."""
+        extremes = find_extremes(rows.X) if len(rows) else {}
+        for row, why in extremes.items():
+            self.refusals.handle(DecodeError(rows.address(row), why))
+        rows = rows.without(list(extremes)) if extremes else rows
         if rows.unlabelled is None or not rows.unlabelled.any():
             return rows
         missing = np.flatnonzero(rows.unlabelled).tolist()
@@ -326,16 +330,14 @@ class Learner:
                 self.refusals.handle(DecodeError(rows.address(row), reason))
 
     def _settle(self) -> None:
-        """Tell those whose rows are learned."""
+        """Notify those whose rows are learned."""
         for entry in self.log.finished():
             record = entry.record
             self._release(entry)
             refused = self.refusals.take(record.first, record.end)
+            told = [{"row": row, "reason": reason} for row, reason in list(refused.items())[:SHOWN_REFUSALS]]
             answer: dict[str, Any] = {"sequence": record.first, "rows": record.rows}
-            answer["learned"] = record.rows - len(refused)
-            answer["refused"] = [
-                {"row": row, "reason": reason} for row, reason in list(refused.items())[:SHOWN_REFUSALS]
-            ]
+            answer |= {"learned": record.rows - len(refused), "refused": told}
             if record.key:
                 self.keys.remember(record.key, digest(record.payload), answer)
             if entry.done is not None and not entry.done.done():
@@ -378,7 +380,7 @@ class Learner:
             return
         store.tell(self.tail.session, content)
         self.saved_at = time.time()
-        # A damaged checkpoint falls back to the one before: the log must reach back to the oldest that is kept.
+        # The log must reach back to the oldest checkpoint, which a damaged one falls back to.
         oldest = min((int(found[PARTITION]["next"]) for found in store.sources() if PARTITION in found), default=0)
         await asyncio.get_running_loop().run_in_executor(self._disk, self._prune, oldest)
 

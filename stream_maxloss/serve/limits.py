@@ -18,7 +18,7 @@ class Limits:
     queue_rows, queue_bytes
         That wait to be learned; more is 429.
     seconds
-        Until a body must have come, and until an answer is given up: 408 and 503.
+        Until a request must have come, head and body; else it is hung up on, with 408.
     connections
         At once; more is 503.
     slice_seconds

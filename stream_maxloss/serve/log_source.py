@@ -6,11 +6,13 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from stream_maxloss.errors import DecodeError, SourceError
 from stream_maxloss.run.saved import LOG
@@ -21,6 +23,9 @@ from stream_maxloss.serve.waiting import Waiting
 from stream_maxloss_connectors import Batch, Source
 from stream_maxloss_connectors.base import Position, SourceTraits
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
+
+if TYPE_CHECKING:
+    from stream_maxloss.evaluate import RowBatch
 
 __all__ = ["PARTITION", "Entry", "LogSource", "address_of", "part_of", "sequence_of"]
 
@@ -80,6 +85,7 @@ class LogSource(Source):
         self.waiting = waiting
         self.refuse = refuse
         self.next = 0
+        self._said: dict[int, dict[str, Any]] = {}
         self._entries: deque[Entry] = deque()
         self._taken: deque[Entry] = deque()
         self._replay: Iterator[Record] = iter(())
@@ -131,7 +137,10 @@ class LogSource(Source):
             self.form.fix(pa.ipc.read_schema(pa.py_buffer(record.payload)))
             self._first = True
         elif self.waiting is not None:
-            self.waiting.keep(orjson.loads(record.payload), record.seconds)
+            found = orjson.loads(record.payload)
+            # Older logs have the rows alone.
+            found = found if isinstance(found, dict) else {"rows": found, "said": [None] * len(found)}
+            self.waiting.keep(found["rows"], found["said"], record.seconds)
         self._advance(record.end)
 
     def _next_arrow(self, entry: Entry, max_rows: int) -> Batch:
@@ -173,13 +182,27 @@ class LogSource(Source):
     def _join(self, entry: Entry) -> Body:
         payloads: list[bytes] = []
         for row, label in enumerate(orjson.loads(entry.record.payload)):
-            payload, reason = (
-                (None, "no ids are kept") if self.waiting is None else self.waiting.join(label, entry.record.seconds)
+            payload, said, reason = (
+                (None, None, "no ids are kept")
+                if self.waiting is None
+                else self.waiting.join(label, entry.record.seconds)
             )
             payloads.append(payload or b"")
+            if said is not None:
+                self._said[entry.record.first + row] = said
             if payload is None:
                 self.refuse(DecodeError(address_of(entry.record.first + row), str(reason)))
         return Body(Kind.JSON, b"", payloads)
+
+    def with_said(self, rows: RowBatch) -> RowBatch:
+        """Return rows that were just given out with what was said of them when they were asked for."""
+        if not self._said:
+            return rows
+        said: NDArray[np.object_] = np.empty(len(rows), dtype=object)
+        for row in range(len(rows)):
+            said[row] = self._said.get(sequence_of(rows.address(row)) or 0)
+        self._said = {number: found for number, found in self._said.items() if number >= self.next}
+        return replace(rows, said=said)
 
     def _advance(self, number: int) -> None:
         self.next = number
@@ -279,7 +302,7 @@ class JoinedSource(Source):
         return self.log.lag_unit if self.source is None else self.source.lag_unit
 
     def commit(self, position: Position) -> None:
-        """Tell the source where a checkpoint stands."""
+        """Record the position that a checkpoint holds."""
         if self.source is not None:
             self.source.commit({name: place for name, place in position.items() if name != PARTITION})
 

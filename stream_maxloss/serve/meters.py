@@ -54,6 +54,13 @@ class Meters:
             }.items()
         }
         self._scores = Gauge("maxloss_score", "Metrics.", ["metric", "over"], registry=self.registry)
+        self._drift = Gauge(
+            "maxloss_drift",
+            "A metric since the last report, less that over all rows.",
+            ["metric"],
+            registry=self.registry,
+        )
+        self._alerts = Gauge("maxloss_alerts", "Conditions of --alert that hold.", registry=self.registry)
         self._worst = Gauge("maxloss_worst_slice", "The worst slice's metric.", ["slice"], registry=self.registry)
         self._labels = Gauge(
             "maxloss_labels", "Late labels, by what became of them.", ["state"], registry=self.registry
@@ -81,6 +88,9 @@ class Meters:
         for name, score in progress.scores.items():
             for over in ("total", "since_last", "baseline"):
                 self._scores.labels(name, over).set(getattr(score, over))
+            fresh = progress.recent_rate > 0.0  # else the last report is this one, and nothing has drifted
+            self._drift.labels(name).set(score.since_last - score.total if fresh else 0.0)
+        self._alerts.set(len(progress.alerts))
         self._worst.clear()
         if progress.worst is not None:
             self._worst.labels(str(progress.worst[0])[:100]).set(progress.worst[2])

@@ -211,7 +211,7 @@ def label_of(model: Any, x: dict[str, Any], shares: dict[Any, float], ours: bool
     """Return the predicted label: of a model of ours the likeliest, and only a tie takes a second look at the row."""
     if ours and shares:
         best = max(shares, key=shares.__getitem__)
-        if sum(share == shares[best] for share in shares.values()) == 1:
+        if [*shares.values()].count(shares[best]) == 1:
             return best
     return model.predict_one(x)
 

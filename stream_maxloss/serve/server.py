@@ -78,7 +78,7 @@ class Transport:
 
 
 def require_extra() -> None:
-    """Say how to install what is missing."""
+    """Raise an error that says how to install what is missing."""
     try:
         import httptools  # noqa: F401
         import msgspec  # noqa: F401
@@ -92,8 +92,12 @@ def make_server(application: Any, limits: Limits, **settings: Any) -> uvicorn.Se
     """Return uvicorn for an application."""
     import uvicorn
 
+    from stream_maxloss.serve.http.connection import TimedConnection
+
     config = uvicorn.Config(
         application,
+        http=TimedConnection,
+        ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -105,6 +109,22 @@ def make_server(application: Any, limits: Limits, **settings: Any) -> uvicorn.Se
         **settings,
     )
     return uvicorn.Server(config)
+
+
+async def run_server(server: uvicorn.Server, socket: Any, seconds: float) -> None:
+    """Serve until told to stop, and hang up on those whose requests do not come in time."""
+    from stream_maxloss.serve.http.connection import close_late
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(min(1.0, seconds / 4))
+            close_late(server.server_state.connections, asyncio.get_running_loop().time(), seconds)
+
+    looking = asyncio.create_task(look())
+    try:
+        await server.serve(sockets=[socket])
+    finally:
+        looking.cancel()
 
 
 async def serve(service: Service, transport: Transport, say: Callable[[str], None]) -> None:
@@ -139,7 +159,7 @@ async def serve(service: Service, transport: Transport, say: Callable[[str], Non
             stopping.ask = lambda: bool(server.should_exit)
             service.on_end = lambda: setattr(server, "should_exit", True)
             say(f"listening on {shown(transport, socket)}")
-            await server.serve(sockets=[socket])
+            await run_server(server, socket, service.limits.seconds)
     if transport.address.path is not None:
         transport.address.path.unlink(missing_ok=True)
 
@@ -185,9 +205,10 @@ def watched(bulletin: Bulletin, transport: Transport, say: Callable[[str], None]
     application = Application(page_routes(bulletin, stopping), transport.tokens, hosts=transport.hosts)
     server = make_server(application, application.limits, **transport.settings())
     stopping.ask = lambda: bool(server.should_exit)
+    seconds = application.limits.seconds
     with contextlib.closing(transport.address.bind()) as socket:
         say(f"watch it on {shown(transport, socket)}")
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([socket])), daemon=True)
+        thread = threading.Thread(target=lambda: asyncio.run(run_server(server, socket, seconds)), daemon=True)
         thread.start()
         try:
             yield

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +30,15 @@ from stream_maxloss.serve.meters import Meters
 from stream_maxloss.serve.predictor import Predictor
 from stream_maxloss.serve.refusals import Refusals
 from stream_maxloss.serve.row_form import RowForm
-from stream_maxloss.serve.snapshot import snapshot_of
+from stream_maxloss.serve.snapshot import find_in, snapshot_of
 from stream_maxloss.serve.waiting import Waiting
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors import BadRecords, Source
 
 __all__ = ["Service"]
+
+logger = logging.getLogger("stream_maxloss.run")
 
 
 class Service:
@@ -176,6 +180,9 @@ class Service:
         """Take note of how the run stands, and show it."""
         tail, learner = self.tail, self.learner
         progress, report = tail.measure(), tail.session.board.slices()
+        for alert in tail.alerts.check(progress, report):
+            logger.info(alert.line)
+        progress = replace(progress, alerts=tuple(tail.alerts.active))
         self.history.add(progress, report)
         tail.meter.restart()
         extra = {
@@ -186,5 +193,6 @@ class Service:
             "waiting": None if self.waiting is None else {"rows": len(self.waiting), **self.waiting.counts},
         }
         source = tail.names["source"]
-        self.bulletin.publish(snapshot_of(tail.model, tail.columns, source, progress, report, self.history, extra))
+        shown = (tail.model, tail.columns, source, progress, report, self.history, extra)
+        self.bulletin.publish(snapshot_of(*shown, find_in(tail.session)))
         self.meters.show(self, progress)

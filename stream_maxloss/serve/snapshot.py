@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import stream_maxloss
 from stream_maxloss.run.certificate import promoted
+from stream_maxloss.run.hardest import describe_hard_rows
 from stream_maxloss.run.history import History, finite
-from stream_maxloss.run.parts import auto_part, find_scaler, focused_part, hard_row
+from stream_maxloss.run.parts import auto_part, focused_part
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import Progress
+    from stream_maxloss.run import Session
+    from stream_maxloss.run.origins import Origin
 
-__all__ = ["describe_experts", "describe_facts", "describe_hard", "describe_slices", "snapshot_of"]
+    Find = Callable[[int], Origin | None]
+
+__all__ = ["describe_experts", "describe_hard", "describe_slices", "find_in", "snapshot_of"]
 
 HARD_ROWS = 10
 
@@ -26,6 +32,7 @@ def snapshot_of(
     report: dict[str, Any] | None,
     history: History,
     extra: dict[str, Any],
+    find: Find,
 ) -> dict[str, Any]:
     """Return all that is shown of a run at one moment.
 
@@ -39,6 +46,8 @@ def snapshot_of(
         What came before.
     extra
         What else is to be shown, such as the queue of a service.
+    find
+        Return the origin of a row by its number.
 
     """
     return {
@@ -55,11 +64,14 @@ def snapshot_of(
             "lag_unit": progress.lag_unit,
             "done": progress.done,
             "checkpoint": progress.checkpoint,
+            "alerts": list(progress.alerts),
+            "no_better": progress.no_better,
             **extra,
         },
         "slices": describe_slices(report),
-        "hard": describe_hard(model, HARD_ROWS),
+        "hard": describe_hard(model, HARD_ROWS, progress.learned, find),
         "experts": describe_experts(model),
+        "focus": describe_focus(model),
     }
 
 
@@ -99,22 +111,37 @@ def clean(scores: dict[str, Any]) -> dict[str, Any]:
     return {name: finite(value) for name, value in scores.items()}
 
 
-def describe_hard(model: Any, count: int) -> list[dict[str, Any]] | None:
+def find_in(session: Session) -> Find:
+    """Return what finds the origin of a row of a run by its number."""
+    return (lambda number: None) if session.origins is None else session.origins.find
+
+
+def describe_hard(model: Any, count: int, learned: int, find: Find) -> list[dict[str, Any]] | None:
     """Return the rows that the model keeps failing on; None where it keeps none."""
-    focused = focused_part(model)
-    if focused is None:
-        return None
-    scaler = find_scaler(model)
-    return [plain_row(hard_row(row, scaler)) for row in focused.hardest(count)]
+    found = describe_hard_rows(model, count, learned, find)
+    return None if found is None else [plain_row(row) for row in found]
 
 
 def plain_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with values that JSON has."""
-    found = {name: finite(value) if isinstance(value, float) else value for name, value in row.items() if name != "x"}
+    found = {name: finite(value) if isinstance(value, float) else value for name, value in row.items()}
     label: Any = found["y"]
     found["y"] = label.item() if hasattr(label, "item") else label
-    x = {name: finite(float(v)) if isinstance(v, float) else str(v) for name, v in list(row["x"].items())[:200]}
-    return {**found, "x": x}
+    return found | {name: plain_values(row[name]) for name in ("x", "row") if row.get(name) is not None}
+
+
+def plain_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the first values of a row: numbers and flags as they are, all else as text."""
+    return {
+        str(name): finite(float(v)) if isinstance(v, float) else v if v is None or isinstance(v, bool | int) else str(v)
+        for name, v in list(values.items())[:200]
+    }
+
+
+def describe_focus(model: Any) -> dict[str, Any] | None:
+    """Return what the game is about, in a few numbers; None where there is none."""
+    focused = focused_part(model)
+    return None if focused is None or not hasattr(focused, "describe") else clean(focused.describe())
 
 
 def describe_experts(model: Any) -> list[dict[str, Any]] | None:

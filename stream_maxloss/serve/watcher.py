@@ -12,11 +12,12 @@ from stream_maxloss.errors import CheckpointError
 from stream_maxloss.evaluate import Progress
 from stream_maxloss.run import Columns, Scoreboard, load_run, make_metrics
 from stream_maxloss.run.history import History
+from stream_maxloss.run.origins import origin_of
 from stream_maxloss.run.progress import short_position, worst_slice
 from stream_maxloss.run.store import session_state
 from stream_maxloss.run.target import label_kind
 from stream_maxloss.serve.bulletin import Bulletin
-from stream_maxloss.serve.snapshot import snapshot_of
+from stream_maxloss.serve.snapshot import find_in, snapshot_of
 
 if TYPE_CHECKING:
     from stream_maxloss.run import Tail
@@ -57,7 +58,8 @@ class Watcher:
         self.history.add(progress, report)
         extra = {"service": Path(tail.names.get("source", "")).name or "run"}
         source = tail.names.get("source", "")
-        self.bulletin.publish(snapshot_of(tail.model, tail.columns, source, progress, report, self.history, extra))
+        shown = (tail.model, tail.columns, source, progress, report, self.history, extra)
+        self.bulletin.publish(snapshot_of(*shown, find_in(tail.session)))
 
 
 class DirectoryWatcher:
@@ -111,7 +113,9 @@ class DirectoryWatcher:
             raise CheckpointError(f"{self.directory}: its history cannot be shown: {error}; use another one") from error
         extra = {"service": self.directory.absolute().name, "ended": None if origin is None else origin.created_at}
         source = str(content.values.get("source_name", ""))
-        self.bulletin.publish(snapshot_of(model, columns, source, progress, report, self.history, extra))
+        table = content.tables.get("origins")
+        find = (lambda number: None) if table is None else (lambda number: origin_of(table, number))
+        self.bulletin.publish(snapshot_of(model, columns, source, progress, report, self.history, extra, find))
         return True
 
     def follow(self, stopped: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import time
@@ -97,9 +98,18 @@ def test_the_page_draws_updates_names_a_slice_that_goes_bad_and_survives_a_resta
     wait_until(lambda: "300" in text_of(page, "#now"))
     wait_until(lambda: page.locator("#curves canvas").count() >= 3)
     assert page.locator("#slices tbody tr").count() == 2
-    assert page.locator("#hard tbody tr").count() == 10
+    assert page.locator("#hard > li").count() == 10
+    page.locator("#hard summary").first.focus()
+    page.keyboard.press("Enter")  # as somebody without a mouse opens it
+    hardest = text_of(page, "#hard > li:first-child")
+    assert re.search(r"log@\d+", hardest)
+    assert re.search("for its label .*[+−]\\d", hardest, flags=re.S)
     learn(port, rows(100, 2))
     wait_until(lambda: "400" in text_of(page, "#now"))
+    assert (
+        page.locator("#hard details[open]").count() <= 1
+    )  # what was opened stays so, if it is still among the hardest
+    assert text_of(page, "#alerts") == "no alerts"
 
     added = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/state"))["added"]
     learn(port, rows(200, 3, bad="ftp"))

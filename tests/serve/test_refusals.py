@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 
+import pyarrow as pa
 import pytest
 
 from stream_maxloss.serve.bodies import ARROW_TYPE
@@ -27,6 +29,7 @@ LINES = {"Content-Type": "application/x-ndjson"}
         ("GET", "/learn", b"", "", 405, "takes POST"),
         ("GET", "/nowhere", b"", "", 404, "there is no /nowhere"),
         ("GET", "/hard?k=0", b"", "", 400, "k must be a whole number"),
+        ("GET", "/hard?" + "a=1&" * 30, b"", "", 400, "at most 20 fields"),
         ("GET", "/experts", b"", "", 409, "must be auto"),
         ("GET", "/explain", b"", "", 400, "must be given a row"),
         ("GET", "/v2/models/other", b"", "", 404, "is called 'shop'"),
@@ -116,3 +119,34 @@ def test_another_name_for_this_machine_is_misdirected(served):
 
     evil, good = served(ask, hosts=frozenset({"localhost"}))
     assert (evil.status_code, good.status_code) == (421, 200)
+
+
+def test_a_page_of_another_site_does_not_teach(served, rows):
+    async def ask(client):
+        origins = ["https://evil.example", "null", "http://localhost:81", "http://localhost"]
+        answers = [await client.post("/learn", json=rows(1), headers={"Origin": origin}) for origin in origins]
+        return [answer.status_code for answer in answers]
+
+    assert served(ask) == [403, 403, 403, 200]
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+def test_arrow_buffers_that_would_fill_the_memory_are_refused_before_they_are_unpacked(served, rows, codec):
+    records = pa.RecordBatch.from_pylist(rows(1000))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, records.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+        writer.write_batch(records)
+    good = bytes(sink.getvalue())
+    size = struct.pack("<q", 8000)
+    assert good.count(size) >= 2  # the columns a and b
+    lying = good.replace(size, struct.pack("<q", 1 << 40))
+    headers = {"Content-Type": ARROW_TYPE}
+
+    async def ask(client):
+        await client.post("/learn", json=rows(1))
+        return [await client.post("/learn", content=body, headers=headers) for body in (good, lying, good[:200])]
+
+    taken, refused, cut = served(ask)
+    assert (taken.status_code, taken.json()["learned"]) == (200, 1000)
+    assert (refused.status_code, cut.status_code) == (400, 400)
+    assert "when it is unpacked" in refused.json()["error"]

@@ -6,8 +6,11 @@ import asyncio
 
 import orjson
 import pyarrow as pa
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from river import base
 
+from stream_maxloss.linear import HingeOGD
 from stream_maxloss.run import Columns, Tail, load_run
 from stream_maxloss.serve.bodies import ARROW_TYPE, arrow_bytes
 from stream_maxloss.serve.learner import Learner
@@ -245,6 +248,24 @@ def test_slices_hard_rows_reasons_and_meters_are_there(served, rows):
     assert "/learn" in found["/openapi.json"]["paths"]
 
 
+def test_the_document_is_openapi_and_the_meters_are_prometheus(served, rows):
+    validator = pytest.importorskip("openapi_spec_validator", reason="the extra dev has it")
+
+    async def ask(client):
+        await client.post("/learn", json=rows(100))
+        client.service.report()
+        return (await client.get("/openapi.json")).json(), (await client.get("/metrics")).text
+
+    document, text = served(ask)
+    validator.validate(document)
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    wanted = (
+        "rows rate lag score worst_slice drift alerts checkpoint_age_seconds queue_rows request_seconds slice_seconds"
+    )
+    assert {f"maxloss_{name}" for name in wanted.split()} <= families.keys()
+    assert families["maxloss_request_seconds"].type == "histogram"
+
+
 class Choosy(base.Classifier):
     """Fails on some rows, as models do that are not ours."""
 
@@ -311,3 +332,46 @@ def test_the_log_is_pruned_behind_the_oldest_checkpoint_that_is_kept(served, row
     assert len(positions) == 2
     assert len(segments) <= 4
     assert segments[0] <= positions[0]["_log"]["next"]
+
+
+def test_a_late_label_scores_what_was_answered_and_not_what_the_model_says_by_then_also_after_a_restart(served):
+    def scores(client):
+        board = client.service.tail.session.board
+        return board.rows, board.scores()["Accuracy"].total
+
+    async def predict(client):
+        await client.post("/learn", json=[{"a": 1.0, "y": True}, {"a": -1.0, "y": False}] * 20)
+        said = (await client.post("/predict", json=[{"a": 2.0, "id": n} for n in (1, 2)])).json()["predictions"]
+        before = scores(client)
+        # From here on the model says the contrary.
+        for _ in range(20):
+            await client.post("/learn", json=[{"a": 2.0, "y": False}, {"a": -2.0, "y": True}] * 20)
+        now = (await client.post("/predict", json={"a": 2.0})).json()
+        counts = scores(client)
+        await client.post("/label", json={"id": 1, "y": True})
+        return [answer["prediction"] for answer in said], now["prediction"], before, counts, scores(client)
+
+    async def label(client):
+        before = scores(client)
+        await client.post("/label", json={"id": 2, "y": True})
+        return before, scores(client)
+
+    options = {"model": HingeOGD(), "columns": Columns("y"), "identity": "id", "metrics": ["accuracy"]}
+    said, now, _, counts, after = served(predict, **options)
+    assert (said, now) == ([True, True], False)
+    for (rows, right), (more, share) in ((counts, after), served(label, **(options | {"model": HingeOGD()}))):
+        assert more == rows + 1
+        assert round(share * more) == round(right * rows) + 1
+
+
+def test_a_number_that_would_spoil_the_model_is_refused_and_the_service_can_be_saved(served, rows):
+    async def ask(client):
+        good = rows(3)
+        await client.post("/learn", json=good)
+        answer = await client.post("/learn", json=[good[0], {**good[1], "a": -1e308}, good[2]])
+        await client.service.learner._save()
+        return answer.json()
+
+    found = served(ask)
+    assert found["learned"] == 2
+    assert found["refused"] == [{"row": 1, "reason": "feature 'a' must lie within 1e+140 of 0, got -1e+308"}]

@@ -37,7 +37,7 @@ class RowRequests:
         self._mark = None if service.identity is None else orjson.dumps(service.identity)
 
     async def predict(self, request: Request) -> Answer:
-        """Say what the model says of each row."""
+        """Return the prediction for each row."""
         service, data = self.service, request.body
         # Most requests by far are one JSON object, so they take the shortest way.
         if data[:1] == b"{" and is_json(request) and not self._may_wait(data):
@@ -46,11 +46,11 @@ class RowRequests:
                 return Answer.json(answer)
         body = self._read(request)
         rows, bad = service.predictor.many(body)
-        self._keep(body, bad)
+        answers = as_objects(rows)
+        self._keep(body, bad, answers)
         status = 422 if bad and not rows.num_rows else 200
         if ARROW_TYPE in request.header(b"accept"):
             return Answer(arrow_bytes(rows), status, ARROW_TYPE.encode())
-        answers = as_objects(rows)
         if is_single(body):
             return Answer.json(answers[0] if answers else {"error": next(iter(bad.values()))}, status)
         return Answer.json({"predictions": answers, "refused": reasons(bad)}, status)
@@ -59,19 +59,19 @@ class RowRequests:
         """Return whether a row may have an id; an escaped one counts as one."""
         return self._mark is not None and (self._mark in data or b"\\" in data)
 
-    def _keep(self, body: Body, bad: dict[int, str]) -> None:
-        """Let rows with an id wait for their labels."""
+    def _keep(self, body: Body, bad: dict[int, str], answers: list[dict[str, Any]]) -> None:
+        """Let rows with an id wait for their labels, with what was said of them."""
         waiting, identity = self.service.waiting, self.service.identity
         if waiting is None or identity is None:
             return
         rows = body.records.to_pylist() if body.records is not None else None
         if rows is None:
-            rows = [orjson.loads(payload) for row, payload in enumerate(body.payloads) if row not in bad]
-        kept = [row for row in rows if row.get(identity) is not None]
-        for row in kept:
+            rows = [orjson.loads(payload) if row not in bad else {} for row, payload in enumerate(body.payloads)]
+        kept = [(rows[said["row"]], said) for said in answers if rows[said["row"]].get(identity) is not None]
+        for row, _ in kept:
             waiting.require_id(row[identity])
         if kept:
-            self.service.learner.keep(kept)
+            self.service.learner.keep([row for row, _ in kept], [said for _, said in kept])
 
     async def learn(self, request: Request) -> Answer:
         """Learn rows with their labels; answer when they are on the disk and in the model."""
@@ -96,7 +96,7 @@ class RowRequests:
         return outcome(await self.service.learner.label(labels, self._key(request)))
 
     async def explain(self, request: Request) -> Answer:
-        """Say what a prediction is made of."""
+        """Explain a prediction."""
         text = request.body or (request.query("row") or "").encode()
         if not text:
             raise UsageError("explain must be given a row: POST it, or GET /explain?row={...}")

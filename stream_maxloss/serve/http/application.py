@@ -120,7 +120,7 @@ class Application:
             self._require(route, scope)
             body = b""
             if scope["method"] == "POST":
-                body = await read_bytes(scope, receive, self.limits.body_bytes, self.limits.seconds)
+                body = await read_bytes(scope, receive, self.limits.body_bytes)
             answer = await route.handler(Request(scope, body, words))
         except Exception as error:
             answer = self._explain(error)
@@ -151,6 +151,10 @@ class Application:
         if self.hosts is not None and host_of(scope) not in self.hosts:
             raise ProblemError(
                 421, "this service is known by other names; ask it as localhost, or give it a token file"
+            )
+        if route.right == Right.LEARN and not is_same_origin(scope):
+            raise ProblemError(
+                403, "a page of another site must not teach; ask from a program, or from this service's page"
             )
         if route.right == Right.NONE or not self.tokens:
             return
@@ -184,6 +188,12 @@ def host_of(scope: dict[str, Any]) -> str:
     """Return the name that a client calls the service by, without a port."""
     name = header_of(scope, b"host").lower()
     return name.partition("]")[0].strip("[") if name.startswith("[") else name.partition(":")[0]
+
+
+def is_same_origin(scope: dict[str, Any]) -> bool:
+    """Return whether a request comes from a program, or in a browser from a page of this service."""
+    origin = header_of(scope, b"origin")
+    return not origin or origin.partition("//")[2] == header_of(scope, b"host")
 
 
 def match(pattern: list[str], parts: list[str]) -> dict[str, str] | None:

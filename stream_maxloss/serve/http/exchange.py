@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,7 +75,11 @@ class Request:
 
     def query(self, name: str) -> str | None:
         """Return a value of the query, or None."""
-        values = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=20)
+        text = self.scope["query_string"].decode("latin-1")
+        try:
+            values = parse_qs(text, keep_blank_values=True, max_num_fields=20)
+        except ValueError as error:
+            raise UsageError(f"the query must have at most 20 fields, got {text.count('&') + 1}") from error
         return values[name][-1] if name in values else None
 
 
@@ -134,13 +137,13 @@ def header_of(scope: dict[str, Any], name: bytes) -> str:
     return ""
 
 
-async def read_bytes(scope: dict[str, Any], receive: Receive, limit: int, seconds: float) -> bytes:
-    """Return the body of a request.
+async def read_bytes(scope: dict[str, Any], receive: Receive, limit: int) -> bytes:
+    """Return the body of a request; one that does not come in time is hung up on by its connection.
 
     Raises
     ------
     ProblemError
-        413 if it is too long, 408 if it does not come in time, 499 if the client went away.
+        413 if it is too long, 400 if the client went away.
 
     """
     claimed = header_of(scope, b"content-length")
@@ -148,25 +151,17 @@ async def read_bytes(scope: dict[str, Any], receive: Receive, limit: int, second
         raise too_long(limit)
     parts: list[bytes] = []
     size = 0
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ProblemError(400, "the client went away")
-                part = message.get("body", b"")
-                if not parts and not message.get("more_body"):
-                    if len(part) > limit:
-                        raise too_long(limit)
-                    return bytes(part)
-                parts.append(part)
-                size += len(part)
-                if size > limit:
-                    raise too_long(limit)
-                if not message.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        raise ProblemError(408, f"the body must come within {seconds:g} s", ((b"connection", b"close"),)) from None
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(400, "the client went away")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise too_long(limit)
+        if not message.get("more_body"):
+            return b"".join([*parts, part]) if parts else bytes(part)
+        parts.append(part)
 
 
 def too_long(limit: int) -> ProblemError:

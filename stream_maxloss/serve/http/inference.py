@@ -40,11 +40,11 @@ class Inference:
         self.service = service
 
     async def live(self, request: Request) -> Answer:
-        """Say that the process answers."""
+        """Report that the process answers."""
         return Answer.json({"live": True})
 
     async def ready(self, request: Request) -> Answer:
-        """Say whether the log was replayed and the model answers."""
+        """Report whether the log was replayed and the model answers."""
         ready = self.service.learner.ready
         return Answer.json({"ready": ready}, 200 if ready else 503)
 
@@ -65,7 +65,7 @@ class Inference:
         return Answer.json({**model, "inputs": inputs, "outputs": outputs})
 
     async def model_ready(self, request: Request) -> Answer:
-        """Say whether the model answers."""
+        """Report whether the model answers."""
         self._require(request)
         ready = self.service.learner.ready
         return Answer.json({"name": self.service.name, "ready": ready}, 200 if ready else 503)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_maxloss.serve.http.application import Route
 from stream_maxloss.serve.http.exchange import Answer, ProblemError, Request
 from stream_maxloss.serve.http.openapi import make_document
-from stream_maxloss.serve.snapshot import describe_experts, describe_hard, describe_slices
+from stream_maxloss.serve.snapshot import describe_experts, describe_hard, describe_slices, find_in
 from stream_maxloss.serve.tokens import Right
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ class Looks:
 
     async def hard(self, request: Request) -> Answer:
         """Return the rows that the model keeps failing on."""
-        found = describe_hard(self.service.tail.model, request.number("k", 10, 1, 1000))
+        tail, count = self.service.tail, request.number("k", 10, 1, 1000)
+        found = describe_hard(tail.model, count, tail.session.learned, find_in(tail.session))
         if found is None:
-            raise ProblemError(409, "the model must have a focus to tell its hardest rows; use --model HingeOGD")
+            raise ProblemError(409, "the model must keep rows to tell its hardest ones; use --model auto or HingeOGD")
         return Answer.json({"rows": found})
 
     async def slices(self, request: Request) -> Answer:

@@ -83,7 +83,7 @@ def page_file(name: str) -> Answer:
 
 
 async def follow(bulletin: Bulletin, stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """Give the whole state, then what is new each time that there is something, as server-sent events."""
+    """Yield the whole state, then what is new whenever something is, as server-sent events."""
     yield b"retry: 1000\n\n"
     number, added, spoke = 0, 0, time.monotonic()
     while not stopping():

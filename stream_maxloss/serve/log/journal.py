@@ -123,7 +123,7 @@ class Journal:
         self.end = max(self.end, records[-1].end)
 
     def read(self, first: int) -> Iterator[Record]:
-        """Give the records from the one on that holds a row.
+        """Yield the records, starting with the one that holds a row.
 
         Raises
         ------

@@ -94,7 +94,7 @@ class Record:
 
 
 def split_records(data: bytes | memoryview, offset: int = 0) -> Iterator[tuple[Record, int]]:
-    """Give each record with the place of its end.
+    """Yield each record with the position of its end.
 
     Raises
     ------

@@ -42,42 +42,54 @@ const duration = (seconds) => {
 const bytes = (size) => size === null || size === undefined ? null
   : size > 1 << 20 ? `${(size / (1 << 20)).toFixed(1)} MiB` : `${(size / 1024).toFixed(0)} KiB`;
 
-const chart = (key, parent, title, lines) => {
-  if (!charts.has(key)) charts.set(key, new Chart(parent, title, lines));
+const chart = (key, parent, title, lines, height) => {
+  if (!charts.has(key)) charts.set(key, new Chart(parent, title, lines, height));
   return charts.get(key);
 };
 
+const isKnown = (value) => value !== null && value !== undefined;
+
 const drawNow = () => {
   const now = state.now || {};
+  const lag = isKnown(now.lag) ? `${short(now.lag)} ${now.lag_unit || ""}` : null;
   list($("now"), [
     ["rows", whole.format(now.rows || 0)],
     ["rows a second", short(now.recent_rate)],
-    ["bad rows", whole.format(now.bad || 0)],
-    ["left to read", now.lag === null || now.lag === undefined ? null : `${short(now.lag)} ${now.lag_unit || ""}`],
+    ["left to read", lag],
     ["waiting to be learned", now.queue === undefined ? null : whole.format(now.queue)],
-    ["last checkpoint", now.checkpoint_seconds === undefined ? null : `${duration(now.checkpoint_seconds)} ago`],
-    ["checkpoint", now.checkpoint === null || now.checkpoint === undefined ? null : whole.format(now.checkpoint)],
+    ["waiting for a label", now.waiting ? whole.format(now.waiting.rows) : null],
+    ["bad rows", whole.format(now.bad || 0)],
+    ["last checkpoint", isKnown(now.checkpoint_seconds) ? `${duration(now.checkpoint_seconds)} ago` : isKnown(now.checkpoint) ? `number ${whole.format(now.checkpoint)}` : null],
     ["running for", duration(now.uptime_seconds)],
-    ["wait for a label", now.waiting ? whole.format(now.waiting.rows) : null],
-    ["ended", now.ended || null],
+    ["as of", now.ended ? new Date(now.ended).toLocaleString() : null],
   ]);
 };
 
 const drawAlerts = () => {
   const now = state.now || {};
-  const found = [];
-  if (now.checkpoint_seconds > 120) found.push(`no checkpoint for ${duration(now.checkpoint_seconds)}`);
+  const found = (now.alerts || []).map((text) => `alert: ${text}`);
   const worse = badSlices();
-  if (worse.length) found.push(`going bad: ${worse.slice(0, 3).join(", ")}`);
-  const text = found.join("; ");
-  if ($("alerts").textContent !== text) $("alerts").textContent = text;
+  if (worse.length) found.push(`going bad: ${worse.slice(0, 3).join(", ")}${worse.length > 3 ? ` and ${worse.length - 3} more` : ""}`);
+  if (now.checkpoint_seconds > 120) found.push(`no checkpoint for ${duration(now.checkpoint_seconds)}`);
+  if (now.no_better) found.push(now.no_better);
+  const place = $("alerts");
+  const lines = found.length ? found : [now.rows ? "no alerts" : "waiting for the first rows"];
+  place.dataset.state = found.length ? "bad" : "good";
+  if (place.innerText !== lines.join("\n")) place.replaceChildren(...lines.map((text) => cell("p", text)));
 };
 
-// The newest report that had rows of a slice, of the last few.
+// The newest report that had rows of a slice: one that went bad is bad until better rows come.
 const latest = (name) => {
-  for (const point of state.points.slice(-5).reverse())
+  for (const point of state.points.toReversed())
     if (point.slices[name] && point.slices[name][2] !== null) return point.slices[name];
   return null;
+};
+
+// How many rows of a slice the newest report with such has brought.
+const fresh = (name) => {
+  const counts = state.points.map((point) => (point.slices[name] || [0])[0]);
+  const last = counts[counts.length - 1] || 0;
+  return last - (counts.findLast((count) => count < last) || 0);
 };
 
 // A slice goes bad when its metric since the last report is far from what it was over all of its rows.
@@ -89,7 +101,8 @@ const badSlices = () => {
     const [rows, total, since] = latest(name) || [0, null, null];
     if (since === null || total === null || rows < 30) return false;
     const gap = larger ? since - total : total - since;
-    return gap > Math.max(0.15, 0.25 * Math.abs(total));
+    const luck = larger ? 0 : 1.25 / Math.sqrt(Math.max(1, fresh(name)));  // 2.5 deviations of a share of so few rows
+    return gap > Math.max(0.15, 0.25 * Math.abs(total), luck);
   });
 };
 
@@ -100,14 +113,14 @@ const drawCurves = () => {
     const column = (i) => state.points.map((point) => (point.scores[name] || [])[i] ?? null);
     chart(`score ${name}`, $("curves"), name, [
       { label: "all rows", colour: "total" },
-      { label: "since last", colour: "since", width: 1.5 },
-      { label: "constant", colour: "baseline", dash: [5, 4], width: 1.5 },
+      { label: "since last report", colour: "since", width: 1.5 },
+      { label: "constant prediction", colour: "baseline", dash: [5, 4], width: 1.5 },
     ]).draw([times, column(0), column(1), column(2)]);
   }
-  chart("rate", $("curves"), "Rows a second", [{ label: "rate", colour: "total" }])
+  chart("rate", $("curves"), "Rows a second", [{ label: "now", colour: "total" }])
     .draw([times, state.points.map((point) => point.rate)]);
   if (state.points.some((point) => point.lag > 0))
-    chart("lag", $("curves"), "Left to read", [{ label: "lag", colour: "since" }])
+    chart("lag", $("curves"), "Left to read", [{ label: "now", colour: "since" }])
       .draw([times, state.points.map((point) => point.lag)]);
 };
 
@@ -119,14 +132,15 @@ const drawSlices = () => {
   const since = (name) => (latest(name) || [0, null, null])[2];
   const bad = badSlices();
   const order = [...report.slices].sort((a, b) => bad.includes(b.name) - bad.includes(a.name));
-  table($("slices"), [report.by, "rows", ...metrics, "since last"], order.slice(0, 50).map((slice) => {
+  table($("slices"), [report.by, "rows", ...metrics, `${report.metric} since last`], order.slice(0, 50).map((slice) => {
     const line = document.createElement("tr");
     const worst = slice.name === report.worst || bad.includes(slice.name);
     if (worst) line.className = "worst";
-    const head = cell("th", slice.name + (bad.includes(slice.name) ? " (going bad)" : slice.name === report.worst ? " (worst)" : ""), "text");
+    const head = cell("th", slice.name, "text");
+    if (worst) head.append(cell("span", bad.includes(slice.name) ? "going bad" : "worst", "badge"));
     head.scope = "row";
     line.append(head, cell("td", whole.format(slice.rows)), ...metrics.map((name) => cell("td", short(slice[name]))),
-      cell("td", short(since(slice.name))));
+      cell("td", short(since(slice.name)), bad.includes(slice.name) ? "worse" : ""));
     return line;
   }));
   const shown = order.slice(0, 6).map((slice) => slice.name);
@@ -137,25 +151,69 @@ const drawSlices = () => {
     const found = chart(`slice ${name}`, $("slice-curves"), `${report.by} = ${name}`, [
       { label: `${report.metric}, all rows`, colour: "total" },
       { label: "since last", colour: "since", width: 1.5 },
-    ]);
+    ], 130);
+    found.figure.classList.toggle("bad", bad.includes(name));
     found.draw([times, ...[1, 2].map((i) => state.points.map((point) => (point.slices[name] || [])[i] ?? null))]);
     if ($("slice-curves").children[shown.indexOf(name)] !== found.figure)
       $("slice-curves").insertBefore(found.figure, $("slice-curves").children[shown.indexOf(name)] || null);
   }
 };
 
+const pairs = (title, entries, kind) => {
+  const box = document.createElement("div");
+  const lines = document.createElement("table");
+  lines.append(...entries.map(([name, value]) => {
+    const line = document.createElement("tr");
+    const head = cell("th", name);
+    head.scope = "row";
+    line.append(head, cell("td", value, kind ? kind(value) : ""));
+    return line;
+  }));
+  box.append(cell("h3", title), lines);
+  return box;
+};
+
+const signed = (value) => `${value < 0 ? "−" : "+"}${short(Math.abs(value))}`;
+const side = (text) => text.startsWith("−") ? "against" : "for";
+
+const hardRow = (row, open) => {
+  const key = row.origin || JSON.stringify(row.x);
+  const found = document.createElement("details");
+  found.dataset.key = key;
+  found.open = open.has(key);
+  const summary = document.createElement("summary");
+  const place = cell("span", row.origin || `${whole.format(row.age)} rows ago`, "origin");
+  place.append(" ", cell("small", `label ${row.y}${row.slice ? `, ${row.slice}` : ""}`));
+  const reasons = (row.reasons || []).filter((reason) => reason.contribution);
+  const wrong = reasons.filter((reason) => reason.contribution < 0);
+  const against = wrong.find((reason) => reason.condition !== "always") || wrong[0];
+  summary.append(place, cell("span", `loss ${short(row.loss)}`), cell("span", `${(100 * row.weight).toFixed(2)} % weight`, "share faint"),
+    cell("span", against ? `misled by ${against.condition === "always" ? "the constant" : against.condition} (${signed(against.contribution)})` : "", "why faint"));
+  const detail = document.createElement("div");
+  detail.className = "detail";
+  if (reasons.length) detail.append(pairs("for its label (+) and against (−)", reasons.map((r) => [r.condition, signed(r.contribution)]), side));
+  const text = (value) => typeof value === "number" ? String(+value.toPrecision(6)) : String(value);
+  detail.append(pairs("the row", Object.entries(row.row || row.x).map(([name, value]) => [name, text(value)])));
+  const facts = [["rows since", whole.format(row.age)], ["replays", isKnown(row.replays) ? whole.format(row.replays) : null], ["key", row.key]];
+  detail.append(pairs("in the game", facts.filter(([, value]) => isKnown(value))));
+  found.append(summary, detail);
+  const item = document.createElement("li");
+  item.append(found);
+  return item;
+};
+
 const drawHard = () => {
   $("hard-section").hidden = !state.hard || !state.hard.length;
   if (!state.hard) return;
-  table($("hard"), ["label", "loss", "share of the weight", "replays", "rows ago", "row"], state.hard.map((row) => {
-    const line = document.createElement("tr");
-    const head = cell("th", String(row.y), "text");
-    head.scope = "row";
-    const values = Object.entries(row.x).map(([name, value]) => `${name} ${typeof value === "number" ? short(value) : value}`);
-    line.append(head, cell("td", short(row.loss)), cell("td", `${(100 * row.weight).toFixed(2)} %`),
-      cell("td", whole.format(row.replays)), cell("td", whole.format(row.age)), cell("td", values.join(" · "), "row"));
-    return line;
-  }));
+  const open = new Set([...$("hard").querySelectorAll("details[open]")].map((found) => found.dataset.key));
+  const active = document.activeElement && document.activeElement.closest("#hard details");
+  $("hard").replaceChildren(...state.hard.map((row) => hardRow(row, open)));
+  const again = active && [...$("hard").querySelectorAll("details")].find((found) => found.dataset.key === active.dataset.key);
+  if (again) again.querySelector("summary").focus();
+  const focus = state.focus;
+  $("focus").textContent = focus ? `The focus holds ${whole.format(focus.rows)} of at most ${whole.format(focus.window)} rows and is about `
+    + `${short(Math.round(focus.effective_rows))} of them; its hardest 1 % has ${(100 * focus.top_1_percent_share).toFixed(0)} % of the weight. `
+    + `${whole.format(focus.replays)} replays so far.` : "";
 };
 
 const drawExperts = () => {
