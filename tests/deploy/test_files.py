@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from stream_maxloss.serve.meters import Meters
 
 PROJECT = Path(__file__).parents[2]
 DEPLOY = PROJECT / "deploy"
+HADOLINT = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
 HEALTH = {"/v2/health/live", "/v2/health/ready"}
 
 
@@ -53,6 +58,30 @@ def test_the_image_runs_without_root_from_pinned_bases_with_a_health_check():
             assert all((PROJECT / source).exists() for source in words.split()[:-1]), words
 
 
+@pytest.mark.skipif(HADOLINT is None, reason="no hadolint; the extra dev has it")
+def test_the_image_pleases_its_linter():
+    done = subprocess.run([HADOLINT, PROJECT / "Dockerfile"], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+
+
+def test_the_manifest_is_one_by_the_schemas_of_kubernetes():
+    validate = pytest.importorskip("kubernetes_validate", reason="the extra dev has it")
+    for document in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()):
+        validate.validate(document, "1.31", strict=True)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_the_unit_is_one_for_systemd(tmp_path):
+    text = (DEPLOY / "maxloss-serve.service").read_text()
+    program = shutil.which("true")
+    unit = tmp_path / "maxloss-serve.service"
+    unit.write_text(text.replace("/opt/maxloss/bin/maxloss", str(program)))  # which is not installed here
+    command = ["systemd-analyze", "verify", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    about = [line for line in done.stderr.splitlines() if "maxloss-serve.service" in line]
+    assert (done.returncode, about) == (0, []), done.stderr
+
+
 def test_the_image_compiles_the_kernels_it_serves_with():
     runs = " & ".join(words for name, words in instructions() if name == "RUN")
     tails = re.findall(r"maxloss (tail [^&]+)", runs)
@@ -61,7 +90,7 @@ def test_the_image_compiles_the_kernels_it_serves_with():
         assert understood(shlex.split(words))["sources"] == ("warm.csv",)
 
 
-def test_what_the_image_does_by_itself_is_understood():
+def test_what_the_image_does_on_its_own_is_understood():
     command = json.loads([words for name, words in instructions() if name == "CMD"][-1])
     assert understood(command)["target"] == "label"
 

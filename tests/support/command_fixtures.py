@@ -144,6 +144,7 @@ def state_of():
 
     def read(directory: Path, without: tuple[str, ...] = ()) -> dict[str, object]:
         content = newest(directory)
+        content.values.get("command", {}).pop("seal", None)  # which names the predictions, too
         state: dict[str, object] = {
             f"array {name}": (a.dtype, a.shape, a.tobytes()) for name, a in content.arrays.items()
         }

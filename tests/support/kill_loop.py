@@ -75,7 +75,7 @@ def main() -> None:
         code = run_once(plan["words"])
     if code != 0:
         sys.exit(f"a run failed with {code}: {LOG.read_text()[-2000:]}")
-    resumed = set(re.findall(r"going on from checkpoint (\d+)", LOG.read_text()))
+    resumed = set(re.findall(r"resuming from checkpoint (\d+)", LOG.read_text()))
     LOG.unlink()
     sys.stdout.write(json.dumps({"killed": killed, "resumed": len(resumed)}) + "\n")
 
