@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import progressive
-    from stream_maxloss.expand import Bins, Ferns
+    from stream_maxloss.expand import Bins, Ferns, TaughtFerns
     from stream_maxloss.experts import Mixture
     from stream_maxloss.focus import (
         Admission,
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
         Policy,
         Reservoir,
         Slack,
+        Slices,
         SubSample,
         Uniform,
     )
+    from stream_maxloss.keyed import KeyedClassifier, KeyedRegressor
     from stream_maxloss.linear import (
         LLD,
         LLM,
@@ -72,6 +74,8 @@ __all__ = [
     "FocusedRegressor",
     "HardRow",
     "HingeOGD",
+    "KeyedClassifier",
+    "KeyedRegressor",
     "Logistic",
     "MarginPursuit",
     "MaxLoss",
@@ -83,21 +87,24 @@ __all__ = [
     "Scaler",
     "Slack",
     "SliceReport",
+    "Slices",
     "SubSample",
     "TailLoss",
+    "TaughtFerns",
     "Uniform",
     "Winnow",
     "progressive",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = {
     "evaluate": "progressive",
-    "expand": "Bins Ferns",
+    "expand": "Bins Ferns TaughtFerns",
     "experts": "Mixture",
     "focus": "Admission AdmitAll Capped ClassQuota Corrected Credible Exponential FocusedClassifier FocusedRegressor "
-    "HardRow Policy Reservoir Slack SubSample Uniform",
+    "HardRow Policy Reservoir Slack Slices SubSample Uniform",
+    "keyed": "KeyedClassifier KeyedRegressor",
     "linear": "LLD LLM AbsoluteOGD BalancedWinnow HingeOGD Logistic MarginPursuit Pegasos Perceptron Scaler Winnow",
     "metrics": "CatoniMargin MaxLoss SliceReport TailLoss",
     "mixture": "AutoClassifier AutoRegressor",

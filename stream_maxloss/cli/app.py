@@ -40,7 +40,7 @@ class Commands(click.Group):
 
 
 @click.group(name="maxloss", cls=Commands, context_settings={"show_default": True})
-@click.version_option(__version__, message="maxloss %(version)s", help="Print the version and leave.")
+@click.version_option(__version__, message="maxloss %(version)s", help="Print the version and exit.")
 @completion_options
 def app() -> None:
     """Learn from a live stream when the rare, hard rows matter."""
@@ -53,7 +53,7 @@ for command in (*(tail, resume, serve, watch, predict, demo, compare, schema, ha
 def run() -> None:
     """Run the command line; an error that a user can cause is one line on stderr and an exit code."""
     LateImports.install()
-    # Outside of standalone mode click raises its errors instead of printing them, but does not complete words.
+    # Outside of standalone mode click raises its errors instead of printing them, but does not complete arguments.
     try:
         code = app(prog_name="maxloss", standalone_mode=VARIABLE in os.environ)
         sys.stdout.flush()  # here a full disk is one line; when Python leaves it is a complaint of its own
@@ -80,7 +80,7 @@ def give_up_stdout() -> None:
 
 
 def one_line(error: Any) -> str:
-    """Return what to print for an error: one line, or the help for a command without any words."""
+    """Return what to print for an error: one line, or the help for a command without arguments."""
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else "standard output or another file: "
         return f"maxloss: {where}{error.strerror or error}"

@@ -1,9 +1,7 @@
-"""A package of somebody else's that adds an admission policy: every n-th row enters the window.
+"""A third-party admission policy: every n-th row enters the window, and the oldest leaves when it is full.
 
 `maxloss tail rows.csv --target y --model admission_policy:make_model` runs it.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -14,8 +12,6 @@ from stream_maxloss.focus.admission import ADMITTED, CAPACITY, SEEN
 
 @register_value
 class EveryNth(Admission):
-    """Every n-th row enters; the oldest leaves when the window is full."""
-
     def __init__(self, n: int = 2) -> None:
         self.n = n
 

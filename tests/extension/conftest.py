@@ -1,4 +1,4 @@
-"""The files beside the tests are packages of somebody else's: the tests import them, the doctest collector must not."""
+"""The files beside the tests stand for third-party packages: the tests import them, the doctest collector must not."""
 
 from __future__ import annotations
 

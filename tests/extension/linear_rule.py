@@ -1,6 +1,4 @@
-"""A linear rule of one's own: passive-aggressive learning (PA-I), which moves just far enough to reach the margin 1."""
-
-from __future__ import annotations
+"""A third-party linear rule: passive-aggressive learning (PA-I), which moves just far enough to reach a margin of 1."""
 
 from stream_maxloss.native import NativeClassifier, Rule, linear_model
 

@@ -1,12 +1,10 @@
-"""A package of somebody else's that adds `memory://rows`: squares in memory, read by `maxloss tail memory://200`.
+"""A third-party source: `maxloss tail memory://200` reads 200 rows that are made in memory.
 
-Its `pyproject.toml` would say
+Its `pyproject.toml` declares the scheme:
 
     [project.entry-points."stream_maxloss.sources"]
     memory = "memory_scheme:SquaresSource"
 """
-
-from __future__ import annotations
 
 from typing import Any
 

@@ -106,7 +106,7 @@ def test_the_command_line_runs_and_resumes_a_learner_from_outside_scaled_and_foc
     install(tmp_path, "stream_maxloss.learners", f"{name} = {module}:{name}", modules=(FOLDER / f"{module}.py",))
     table, targets = rows(300)
     pa.csv.write_csv(table.append_column("y", pa.array(labels_for(kind, targets))), tmp_path / "rows.csv")
-    words = ("--model", f"{module}:{name}", "--scale", "--focus", "--window", "30", "--replays", "3")
+    words = ("--model", name.lower(), "--scale", "--focus", "--window", "30", "--replays", "3")
     tail_twice(tmp_path, 300, "rows.csv", "--target", "y", *words)
 
 

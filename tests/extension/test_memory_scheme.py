@@ -46,7 +46,7 @@ REFUSED = {
         "options for memory:// must be among bound, got 'columns'",
     ),
     "follow": ("memory://3", {"follow": True}, TypeError, "options for memory:// must be among bound, got 'follow'"),
-    "scheme": ("redis://a", {}, SourceError, "redis://a: scheme must be a path, .*memory://, got 'redis'; install a"),
+    "scheme": ("redis://a", {}, SourceError, "redis://a: address must be a path, .*memory://, got redis://; install a"),
     "several": (["memory://3", "memory://4"], {}, ValueError, "a memory:// source must be the only one, got 2"),
     "mixed": (["memory://3", "day.csv"], {}, ValueError, "addresses must have one scheme, got file, memory"),
 }

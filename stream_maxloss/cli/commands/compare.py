@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from stream_maxloss.cli.process.signals import SignalFlags
     from stream_maxloss.cli.reports.comparison import Contender
     from stream_maxloss.cli.reports.progress_line import ProgressLine
+    from stream_maxloss.evaluate import RowBatch
     from stream_maxloss.run import Columns, RowFeed, Target
     from stream_maxloss.run.task import Task
 
@@ -184,7 +186,7 @@ def compare(
                 feed = RowFeed(opened, columns, target, bad_records, intake=taking, head=head, find_text=find_text)
                 with ProgressLine(opened, quiet) as line:
                     line.begin()
-                    read_all(feed, contenders, limit, plot is not None, flags, line)
+                    contenders = read_all(feed, contenders, limit, plot is not None, flags, line)
         finally:
             bad_records.close()
         if not contenders[0].board.rows:
@@ -209,8 +211,32 @@ def read_all(
     marks: bool,
     flags: SignalFlags,
     line: ProgressLine,
-) -> None:
-    """Give every row to every model, until the source ends, the limit or a signal."""
+) -> list[Contender]:
+    """Run every model over every row, until the source ends, the limit or a signal; return the models that took them.
+
+    Behind the first batch each model has a process of its own, if there are cores for it.
+    """
+    from stream_maxloss.run.stages import Stages, can_fork
+
+    stages: Stages | None = None
+    try:
+        for number, batch in enumerate(batches_of(feed, limit, marks, flags, line)):
+            if number == 1 and len(contenders) > 1 and can_fork():
+                stages = Stages(contenders, feed.bad_records.handle, lambda one, error: drop(one, contenders, error))
+            if stages is None:
+                learn_in_turn(batch, contenders, feed, marks)
+            else:
+                stages.take(batch, marks)
+        return contenders if stages is None else stages.finish()
+    finally:
+        if stages is not None:
+            stages.close()
+
+
+def batches_of(
+    feed: RowFeed, limit: int | None, marks: bool, flags: SignalFlags, line: ProgressLine
+) -> Iterator[RowBatch]:
+    """Yield the rows that have labels."""
     import numpy as np
 
     from stream_maxloss.run.feed import BATCH_ROWS
@@ -226,15 +252,20 @@ def read_all(
         rows += len(batch)
         if batch.unlabelled is not None:
             batch = batch.without(np.flatnonzero(batch.unlabelled).tolist())
-        for contender in list(contenders):
-            try:
-                batch = contender.learn(batch, feed.bad_records.handle)
-            except ModelError as error:
-                drop(contender, contenders, error)
-                continue
-            if marks:
-                contender.mark()
+        yield batch
         line.show(rows)
+
+
+def learn_in_turn(batch: RowBatch, contenders: list[Contender], feed: RowFeed, marks: bool) -> None:
+    """Run every model over some rows, one after the other."""
+    for contender in list(contenders):
+        try:
+            batch = contender.learn(batch, feed.bad_records.handle)
+        except ModelError as error:
+            drop(contender, contenders, error)
+            continue
+        if marks:
+            contender.mark()
 
 
 def drop(contender: Contender, contenders: list[Contender], error: ModelError) -> None:
@@ -250,7 +281,7 @@ def drop(contender: Contender, contenders: list[Contender], error: ModelError) -
     contenders.remove(contender)
     if not contenders:
         raise UsageError(f"a model must take the rows, got none that does: {error}; {remedy}") from error
-    logger.warning("going on without %s: %s; %s", contender.name, error, remedy)
+    logger.warning("continuing without %s: %s; %s", contender.name, error, remedy)
 
 
 def show(contenders: list[Contender], output: str, slice_by: str | None) -> None:

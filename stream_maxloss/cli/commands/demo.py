@@ -12,14 +12,14 @@ __all__ = ["demo"]
 
 
 @click.command(cls=Command)
-@click.option("--rows", type=click.IntRange(1000, 10_000_000), default=60_000, help="Rows of the stream.")
+@click.option("--rows", type=click.IntRange(1000, 10_000_000), default=60_000, help="Number of rows in the stream.")
 @click.option(
     "--directory",
     "-d",
     metavar="DIR",
     type=click.Path(path_type=Path),
     default=Path("maxloss-demo"),
-    help="Where the file and the plot are left.",
+    help="Where to put the file and the plot.",
 )
 def demo(rows: int, directory: Path) -> None:
     """Tail a growing file in which 3 of 1000 rows are a rare attack, with a bare learner, a focused one and auto.
@@ -28,6 +28,9 @@ def demo(rows: int, directory: Path) -> None:
     the kernels, which takes a while; after that they are cached. The table goes to stdout. The CSV file and, where
     matplotlib is installed, a plot stay in the directory.
     """
-    from stream_maxloss.cli.demo.contest import run_demo
+    from stream_maxloss.cli.demo.elsewhere import compiling_elsewhere
 
-    run_demo(rows, directory)
+    with compiling_elsewhere() as other:
+        from stream_maxloss.cli.demo.contest import run_demo
+
+        run_demo(rows, directory, other)

@@ -20,12 +20,12 @@ __all__ = ["explain"]
 @grouped("source", SourceOptions, *BASIC)
 @click.option("--row", metavar="JSON", help="A row to explain, as a JSON object.")
 @click.option("--rows", type=click.IntRange(min=1), default=3, help="How many rows of the source to explain.")
-@click.option("-k", "--count", type=click.IntRange(min=1), default=10, help="How many parts to show of each.")
+@click.option("-k", "--count", type=click.IntRange(min=1), default=10, help="How many contributions to show per row.")
 @click.option("--key", metavar="COLUMN", help="Name rows by a column; as in the run if not given.")
-@click.option("--output", "-o", metavar="text|jsonl", default="text", help="Lines for people, or one object per row.")
+@click.option("--output", "-o", metavar="text|jsonl", default="text", help="Text, or one JSON object per row.")
 @allow_pickle_option
 def explain(checkpoint: Path, source: SourceOptions, **options: Any) -> None:
-    """Say what predictions are made of: what each condition of a row adds to the score, the largest first.
+    """Explain predictions: what each condition adds to a row's score, largest first.
 
     The rows are one given by --row, or the first ones of a source. With neither, shows what the model is made of. For a
     classifier the score is in log-odds, for a regressor in units of the target. Works for auto (whose parts add up to

@@ -17,7 +17,7 @@ __all__ = ["hard"]
 @checkpoint_argument
 @click.option("-k", "--count", type=click.IntRange(min=1), default=10, help="How many rows.")
 @click.option("--scaled", is_flag=True, help="Show numbers as the model keeps them, standardised.")
-@click.option("--output", "-o", metavar="text|jsonl|parquet", default="text", help="Form of the rows.")
+@click.option("--output", "-o", metavar="text|jsonl|parquet", default="text", help="Output format.")
 @click.option(
     "--to",
     metavar="FILE",
@@ -26,7 +26,7 @@ __all__ = ["hard"]
 )
 @allow_pickle_option
 def hard(checkpoint: Path, **options: Any) -> None:
-    """Show the rows of the focus's window with the highest weight, hardest first.
+    """Show the rows that the model keeps getting wrong, hardest first.
 
     Each with its share of the weight, its loss under the model as it is now, how often it was replayed, how many rows
     came since, where it came from (file and line, or topic, partition and offset), its key and slice where the run has

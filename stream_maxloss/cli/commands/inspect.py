@@ -16,7 +16,7 @@ __all__ = ["inspect"]
 @click.command(cls=Command)
 @checkpoint_argument
 @click.option("-k", "--count", type=click.IntRange(min=0), default=10, help="How many of the largest weights.")
-@click.option("--output", "-o", metavar="text|jsonl", default="text", help="Lines for people, or one JSON object.")
+@click.option("--output", "-o", metavar="text|jsonl", default="text", help="Text, or one JSON object.")
 @allow_pickle_option
 def inspect(checkpoint: Path, **options: Any) -> None:
     """Show what a checkpoint holds: the model, its largest weights, the window, the scores, positions and counters."""

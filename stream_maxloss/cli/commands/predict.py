@@ -24,16 +24,20 @@ __all__ = ["predict"]
 
 @click.command(cls=Command)
 @source_options
-@click.option("--checkpoint", "-c", metavar="DIR", type=click.Path(path_type=Path), help="Checkpoints of maxloss tail.")
-@click.option("--target", "-t", help="The label's column, to score the predictions; left out if not given.")
-@click.option("--predictions", "-p", metavar="FILE|kafka://...", default="-", help="Where to; - for stdout.")
+@click.option(
+    "--checkpoint", "-c", metavar="DIR", type=click.Path(path_type=Path), help="The checkpoints of a maxloss tail run."
+)
+@click.option("--target", "-t", help="The label's column, to score the predictions.")
+@click.option("--predictions", "-p", metavar="FILE|kafka://...", default="-", help="Where to write them; - for stdout.")
 @metric_option
-@click.option("--slice-by", metavar="COLUMN", help="Score by the values of a column.")
+@click.option("--slice-by", metavar="COLUMN", help="Score each value of this column separately.")
 @slices_option
 @grouped("join", dict, *join_options)
 @click.option("--limit", type=click.IntRange(min=1), help="Stop at this many rows.")
 @bad_record_options
-@click.option("--allow-pickle", is_flag=True, help="Load a pickled model; only from checkpoints that you wrote.")
+@click.option(
+    "--allow-pickle", is_flag=True, help="Load a pickled model, which runs code: only from checkpoints that you wrote."
+)
 @config_option
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def predict(

@@ -59,25 +59,37 @@ class ServiceOptions:
 service_options = grouped(
     "service",
     ServiceOptions,
-    click.option("--id", "id_column", metavar="COLUMN", help="Column of ids: rows that are predicted wait for labels."),
-    click.option("--label-within", metavar="SECONDS", type=float, default=3600.0, help="How long rows wait for them."),
-    click.option("--max-waiting", type=click.IntRange(min=1), default=10_000, help="Rows that wait for labels."),
-    click.option("--max-body", metavar="MEGABYTES", type=click.IntRange(1, 1000), default=32, help="Of a request."),
-    click.option("--max-rows", type=click.IntRange(min=1), default=100_000, help="Rows of a request."),
-    click.option("--max-queue", type=click.IntRange(min=1), default=500_000, help="Rows that wait to be learned."),
+    click.option(
+        "--id", "id_column", metavar="COLUMN", help="Column of ids; predicted rows then wait for their labels."
+    ),
+    click.option("--label-within", metavar="SECONDS", type=float, default=3600.0, help="How long they wait."),
+    click.option(
+        "--max-waiting", type=click.IntRange(min=1), default=10_000, help="Most rows that may wait for labels."
+    ),
+    click.option(
+        "--max-body", metavar="MEGABYTES", type=click.IntRange(1, 1000), default=32, help="Largest request body."
+    ),
+    click.option("--max-rows", type=click.IntRange(min=1), default=100_000, help="Most rows per request."),
+    click.option(
+        "--max-queue", type=click.IntRange(min=1), default=500_000, help="Most rows that may wait to be learned."
+    ),
     click.option(
         "--max-slice",
         metavar="MILLISECONDS",
         type=click.FloatRange(0.1, 1000.0),
         default=4.0,
-        help="How long learning keeps readers waiting, about.",
+        help="Roughly how long learning may delay predictions.",
     ),
-    click.option("--name", "model_name", metavar="NAME", help="What clients call the model; the directory's name."),
+    click.option(
+        "--name", "model_name", metavar="NAME", help="The model's name for clients. Default: the directory's name."
+    ),
 )
 
 
 @click.command(cls=Command)
-@argument("directory", "DIR", "Checkpoints and log of the service; made if need be.", type=click.Path(path_type=Path))
+@argument(
+    "directory", "DIR", "Checkpoints and log of the service; created if missing.", type=click.Path(path_type=Path)
+)
 @tail_source_options
 @column_options
 @positive_option
@@ -88,9 +100,20 @@ service_options = grouped(
 @listen_options
 @service_options
 @click.option("--checkpoint-every", metavar="ROWS|SECONDSs", default="5s", help="How often to write a checkpoint.")
-@click.option("--keep", type=click.IntRange(min=1), default=3, help="How many checkpoints to keep.")
-@click.option("--report-every", metavar="SECONDSs", default="2s", help="How often the page gets news.")
-@click.option("--allow-pickle", is_flag=True, help="Pickle a model that is not ours; load only your own checkpoints.")
+@click.option("--keep-checkpoints", "keep", type=click.IntRange(min=1), default=3, help="How many checkpoints to keep.")
+@click.option("--report-every", metavar="SECONDSs", default="2s", help="How often the page is updated.")
+@click.option(
+    "--alert",
+    "alerts",
+    metavar="CONDITION",
+    multiple=True,
+    help="Say so, on the page and stderr, when a condition holds: 'worst_slice.Recall<0.5 for 10000', 'lag>100000'.",
+)
+@click.option(
+    "--allow-pickle",
+    is_flag=True,
+    help="Save models of other libraries as pickles; then load only checkpoints that you wrote.",
+)
 @config_option
 @click.option("--quiet", "-q", is_flag=True, help="No messages, only errors.")
 def serve(
@@ -138,8 +161,18 @@ def go_on(directory: Path, allow_pickle: bool) -> dict[str, Any]:
     model, saved, _ = load_run(directory, allow_pickle)
     if saved.get("target") is None or saved.get("delay"):
         raise UsageError(f"{directory} must hold a run with a target and without a delay; begin in another directory")
-    features, exclude = tuple(saved["features"]), tuple(saved["exclude"])
-    columns = Columns(saved["target"], saved.get("weight"), saved.get("slice-by"), features, exclude)
+    columns = Columns(
+        saved["target"],
+        saved.get("weight"),
+        saved.get("slice-by"),
+        tuple(saved["features"]),
+        tuple(saved["exclude"]),
+        key=saved.get("key"),
+        time=saved.get("time"),
+        keep=tuple(saved.get("keep") or ()),
+        # Whoever asks need not say what the rows of the run were known by.
+        may_lack=("key", "time", "keep"),
+    )
     words = {name: saved.get(name) for name in ("positive", "task")}
     return {"model": model, "columns": columns, "metrics": saved.get("metric"), **words}
 

@@ -25,8 +25,10 @@ from stream_maxloss.cli.options.columns import (
 from stream_maxloss.cli.options.config import config_option
 from stream_maxloss.cli.options.group import grouped
 from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
+from stream_maxloss.cli.options.keyed import KeyedOptions, keyed_options
 from stream_maxloss.cli.options.model import model_options
-from stream_maxloss.cli.options.saved import ResumableCommand, kept_command
+from stream_maxloss.cli.options.saved import ResumableCommand, is_as_before, kept_command
+from stream_maxloss.cli.options.scale import ScaleOptions, scale_options
 from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
 from stream_maxloss.cli.options.tasks import choose_task, read_head, require_task, resumed_model, resumed_task
 from stream_maxloss.cli.options.usage import require_choice
@@ -75,21 +77,23 @@ checkpoint_options = grouped(
         "-c",
         metavar="DIR",
         type=click.Path(path_type=Path),
-        help="Keep checkpoints here, and go on from the last one.",
+        help="Write checkpoints here, and continue from the last one.",
     ),
     click.option(
-        "--resume/--fresh", default=True, help="Go on from the last checkpoint, or set it aside and start over."
+        "--resume/--fresh", default=True, help="Continue from the last checkpoint, or set it aside and start over."
     ),
-    click.option("--checkpoint-every", metavar="ROWS|SECONDSs", default="5s", help="How often to write one."),
+    click.option("--checkpoint-every", metavar="ROWS|SECONDSs", default="5s", help="How often to write a checkpoint."),
     click.option("--keep-checkpoints", type=click.IntRange(min=1), default=3, help="How many checkpoints to keep."),
     click.option(
-        "--allow-pickle", is_flag=True, help="Pickle a model that is not ours; load only your own checkpoints."
+        "--allow-pickle",
+        is_flag=True,
+        help="Save models of other libraries as pickles; then load only checkpoints that you wrote.",
     ),
 )
 report_options = grouped(
     "reports",
     ReportOptions,
-    click.option("--output", "-o", metavar="text|jsonl", default="text", help="Form of the reports."),
+    click.option("--output", "-o", metavar="text|jsonl", default="text", help="Format of the reports."),
     click.option("--report-every", metavar="ROWS|SECONDSs|FACTORx", default="2x", help="How often to report."),
     slices_option,
     click.option(
@@ -97,18 +101,18 @@ report_options = grouped(
         "alerts",
         metavar="CONDITION",
         multiple=True,
-        help="Say when something is wrong: 'worst_slice.Recall<0.5 for 10000', 'since_last.MAE>3', 'lag>100000'.",
+        help="Warn when a condition holds: 'worst_slice.Recall<0.5 for 10000', 'since_last.MAE>3', 'lag>100000'.",
     ),
     click.option(
         "--on-alert",
         "actions",
         metavar="exit|run=COMMAND|post=URL",
         multiple=True,
-        help="And end with exit code 6, run a command, or post to a server on this machine.",
+        help="On an alert, also exit with code 6, run a command, or post to a server on this machine.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="No reports, only errors."),
     click.option("--verbose", "-v", is_flag=True, help="Log every checkpoint."),
-    click.option("--watch", metavar="PORT", help="Show the run on a live page at this port of this machine."),
+    click.option("--watch", metavar="PORT", help="Show the run on a live web page at this local port."),
 )
 
 
@@ -119,35 +123,41 @@ report_options = grouped(
 @task_option
 @intake_options
 @model_options
+@keyed_options
 @metric_option
-@click.option("--delay", type=click.IntRange(min=0), default=0, help="Rows until a label is known.")
-@click.option("--labels", metavar="SOURCE", help="Where labels come from later, joined with their rows by --key.")
+@click.option("--delay", type=click.IntRange(min=0), default=0, help="Rows to wait before a label is known.")
+@click.option(
+    "--labels", metavar="SOURCE", help="A second source of labels that arrive later, joined to their rows by --key."
+)
 @click.option(
     "--label-ttl",
     metavar="ROWS|DURATION",
     default="100000",
-    help="How long a row waits for its label: rows, or 45s, 30m, 12h, 7d by --time.",
+    help="How long a row waits for its label: a number of rows, or 45s, 30m, 12h, 7d by --time.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Stop at this many rows in all, a resumed run's included.")
+@click.option("--limit", type=click.IntRange(min=1), help="Stop at this many rows, including those before a resume.")
 @click.option(
     "--text-limit",
     metavar="VALUES",
     type=click.IntRange(min=1),
-    help="Values of a text column to keep apart, 65,536 by default; later ones count as one, (other).",
+    help="Distinct values to keep per text column (65,536); later ones count as (other).",
 )
 @bad_record_options
-@click.option("--predictions", "-p", metavar="FILE|kafka://...", help="Write what was predicted for each row.")
+@click.option("--predictions", "-p", metavar="FILE|kafka://...", help="Write the prediction for each row here.")
 @checkpoint_options
+@scale_options
 @report_options
-@click.option("--dry-run", is_flag=True, help="Read some rows, say what would be done, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Read some rows, show the plan, and write nothing.")
 @config_option
 def tail(
     source: SourceOptions,
     columns: Columns,
     intake: IntakeOptions,
     model: ModelSettings,
+    keyed: KeyedOptions,
     bad: BadRecordOptions,
     checkpoints: CheckpointOptions,
+    scale: ScaleOptions,
     reports: ReportOptions,
     predictions: str | None,
     metrics: tuple[str, ...],
@@ -158,7 +168,7 @@ def tail(
     dry_run: bool,
     **scope: Any,
 ) -> int:
-    """Predict, score, then learn every row of a source, and show how it goes.
+    """Predict, score and then learn every row of a source, and report the scores.
 
     Reports go to stdout, messages to stderr. On a terminal the reports are a live view. Exit codes: 0 done or stopped
     by SIGTERM, 1 failed, 2 invalid arguments, 3 bad data, 4 checkpoint unusable, 5 source unavailable or with a gap,
@@ -175,14 +185,22 @@ def tail(
         raise UsageError(f"--target must name the label's column{peek_columns(source)}")
     if checkpoints.checkpoint is None and not checkpoints.resume:
         raise UsageError("--fresh must come with --checkpoint DIR; without one every run is fresh")
+    scale.check()
+    if scale.is_wanted:
+        given = {"--limit": scope.get("limit"), "--labels": labels, "--watch": reports.watch, "--dry-run": dry_run}
+        scale.refuse({**given, "--alert": reports.alerts, "--certify": model.certify, "--decoders": source.decoders})
     late = None
     if labels is not None:
         late, columns = source.for_labels(labels), replace(columns, may_lack=("target",))
     taking = intake.make()
     reading = {"types": csv_types(taking)}
     context = click.get_current_context()
+    checkpoints = with_old_keep(checkpoints, context, messages)
     saved = context.meta.get("run")
-    model = resumed_model(model, saved, is_default=is_left_out("name"))
+    if saved is not None and source.follow and is_as_before("follow"):
+        messages.say("following, as the run did before; --no-follow stops at the last row")
+    columns = replace(columns, model_per=keyed.model_per)
+    model = resumed_model(model, saved, is_default=is_left_out("name") and keyed.model_per is None)
     require_task(task, positive, model.is_auto, model.takes_classes)
     found = resumed_task(saved, task, positive) if model.takes_classes else None
     # A run that goes on knows what its columns are.
@@ -195,12 +213,25 @@ def tail(
             task, metrics = found.kind, metrics or found.metrics
             if found.reason:
                 messages.say(found.reason)
+    model = keyed.choose(model, is_left_out("name"), task)
     if not model.is_auto and model.scale is None and source.is_sparse:
         model = replace(model, scale=False)
+    if scale.is_wanted:
+        from stream_maxloss.cli.commands.scaled import make_job, run_on_ray
+
+        said = {"metrics": metrics, "positive": positive, "task": task, "delay": scope["delay"]}
+        said |= {"intake": taking, "command": kept_command(context)}
+        job = make_job(
+            *(source, keyed.wrap(build_model(model, task)), columns, bad, checkpoints, scale, predictions),
+            text_limit=text_limit,
+            types=reading["types"],
+            options=said,
+        )
+        return run_on_ray(job, scale, not checkpoints.resume, reports, messages)
     bad_records = bad.make()
     run = Tail(
-        source.open(bad_records, columns.wanted, **reading),
-        build_model(model, task),
+        source.open_aside(bad_records, columns.wanted, **reading),
+        scale.mixed(keyed.wrap(build_model(model, task))),
         columns,
         metrics=metrics,
         positive=positive,
@@ -214,7 +245,7 @@ def tail(
         fresh=not checkpoints.resume,
         checkpoint_every=Schedule(checkpoints.checkpoint_every, "--checkpoint-every"),
         report_every=Schedule(reports.report_every, "--report-every"),
-        keep=context.meta.get("checkpoints to keep", checkpoints.keep_checkpoints),
+        keep=checkpoints.keep_checkpoints,
         allow_pickle=checkpoints.allow_pickle,
         names={"source": source.name, "predictions": predictions or ""},
         texts=TextValues(text_limit),
@@ -228,6 +259,15 @@ def tail(
         return rehearse(run, {"predictions": predictions, "checkpoints": checkpoints.checkpoint})
     with watched_by(run, reports.watch, messages):
         return follow(run, reports, messages)
+
+
+def with_old_keep(options: CheckpointOptions, context: click.Context, messages: Messages) -> CheckpointOptions:
+    """Return the options with the count of `--keep 3`, as version 0.1 spelled it, and a warning about it."""
+    count = context.meta.get("checkpoints to keep")
+    if count is None:
+        return options
+    messages.say(f"warning: --keep {count} is deprecated and will be removed in 0.3; use --keep-checkpoints {count}")
+    return replace(options, keep_checkpoints=count)
 
 
 @contextlib.contextmanager
@@ -271,8 +311,9 @@ def follow(run: Tail, options: ReportOptions, messages: Messages) -> int:
             report.report(progress)
         board = run.session.board
         report.finish(run.measure(), board.slices() if options.output == "jsonl" else last_words(run, most))
-    if (line := certificate_line(run.model)) is not None:
-        messages.say(line)
+    for line in (certificate_line(run.model), ScaleOptions.price(run.model)):
+        if line is not None:
+            messages.say(line)
     warn(run.session, messages)
     if actions.ends and actions.raised:
         return ALERT

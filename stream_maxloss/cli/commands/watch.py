@@ -17,7 +17,9 @@ __all__ = ["watch"]
 @click.command(cls=Command)
 @argument("directory", "DIR", "Checkpoints of a run.", type=click.Path(path_type=Path))
 @listen_options
-@click.option("--allow-pickle", is_flag=True, help="Load a pickled model; only from checkpoints that you wrote.")
+@click.option(
+    "--allow-pickle", is_flag=True, help="Load a pickled model, which runs code: only from checkpoints that you wrote."
+)
 def watch(directory: Path, listening: ListenOptions, allow_pickle: bool) -> int:
     """Show a run on a live page, from its checkpoints: one that is running, or one that has ended.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,14 @@ class Misses:
         return np.concatenate(self._parts)
 
 
-def run_demo(rows: int, directory: Path) -> None:
-    """Run the demonstration and print its table."""
+def run_demo(rows: int, directory: Path, other: Popen[bytes]) -> None:
+    """Run the demonstration and print its table; the other process compiles a part of the kernels."""
     messages = Messages()
     path = prepare(directory)
     contest = Contest(make_models())
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
     messages.say("the first run compiles kernels, which takes about half a minute; later runs start at once")
-    compile_kernels()
+    compile_kernels(other)
     writer = FileWriter(make_connections(rows), path)
     source = open_source(path, follow=True)
     source.open()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from stream_maxloss.focus import FocusedClassifier
 from stream_maxloss.linear import HingeOGD, Scaler
 from stream_maxloss.mixture import AutoClassifier
 from stream_maxloss.mixture.growing import compile_lessons
+from stream_maxloss.mixture.mixing import compile_mixing
 
 __all__ = ["compile_kernels", "make_models"]
 
@@ -39,19 +39,20 @@ def compile_for(name: str) -> None:
     Engine(make_models()[name]).learn(floats.to_batches()[0], labels)
 
 
-def compile_kernels() -> None:
-    """Compile for all learners: in another process the focused one and the lessons of `auto`, which are called late."""
-    command = [sys.executable, "-m", "stream_maxloss.cli.demo.kernels"]
-    nowhere = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere) as other:
-        try:
-            compile_for("bare")
-            compile_for("auto")
-            other.wait()  # Should it fail, the kernels are compiled when they are called.
-        finally:
-            other.kill()
+def compile_kernels(other: subprocess.Popen[bytes]) -> None:
+    """Compile what the other process, which does `compile_others`, leaves out, and wait for it."""
+    # In this order: when `auto` needs the parts that the other process begins with, they are on disk.
+    compile_lessons()
+    compile_for("auto")
+    other.wait()  # Should it fail, the kernels are compiled when they are called.
+
+
+def compile_others() -> None:
+    """Compile two parts of the kernel of `auto`, which takes longest, and all for the learners that share kernels."""
+    compile_mixing()
+    compile_for("bare")
+    compile_for("focused")
 
 
 if __name__ == "__main__":
-    compile_lessons()
-    compile_for("focused")
+    compile_others()

@@ -1,1 +1,1 @@
-"""What the words on the command line say, as objects."""
+"""The options of the command line, as objects."""

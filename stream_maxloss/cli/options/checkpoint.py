@@ -17,13 +17,13 @@ __all__ = ["allow_pickle_option", "checkpoint_argument", "find_checkpoints", "op
 checkpoint_argument = argument(
     "checkpoint",
     "CHECKPOINT",
-    "A directory of checkpoints, of which the newest whole one is meant, or a single one (DIR/ckpt-...).",
+    "A directory of checkpoints (the newest intact one is used), or a single one (DIR/ckpt-...).",
     type=click.Path(path_type=Path),
 )
 allow_pickle_option = click.option(
     "--allow-pickle",
     is_flag=True,
-    help="Load a pickled model, which runs code; only from checkpoints that you wrote.",
+    help="Load a pickled model, which runs code: only from checkpoints that you wrote.",
 )
 
 

@@ -26,27 +26,29 @@ __all__ = [
     "task_option",
 ]
 
-target_option = click.option("--target", "-t", help="The label's column.")
+target_option = click.option("--target", "-t", help="The column to predict.")
 positive_option = click.option(
-    "--positive", metavar="VALUE", help="The label that counts as positive, all others being negative."
+    "--positive", metavar="VALUE", help="The label that counts as positive; all others are negative."
 )
 task_option = click.option(
     "--task",
     metavar="class|number",
-    help="What auto takes the target for. By itself, from the first 1,000 rows: text is classes; true/false, 0/1 and "
-    "-1/1 are binary; other whole numbers are classes if there are at most 20; all other numbers are numbers.",
+    help="What kind of target auto predicts. Default: from the first 1,000 rows: text is classes; true/false, 0/1 and "
+    "-1/1 are binary; other integers are classes if at most 20 are distinct; anything else is a number.",
 )
-slice_option = click.option("--slice-by", metavar="COLUMN", help="Score by the values of a column and name the worst.")
+slice_option = click.option(
+    "--slice-by", metavar="COLUMN", help="Score each value of this column separately and name the worst."
+)
 slices_option = click.option(
-    "--slices", metavar="N|all", default="10", help="How many slices to show at the end, the worst first."
+    "--slices", metavar="N|all", default="10", help="How many slices to list at the end, worst first."
 )
 metric_option = click.option(
     "--metric",
     "metrics",
     metavar="NAME[:KEY=VALUE]",
     multiple=True,
-    help="River's metrics and ours by name, in any case (Recall, ROCAUC, MaxLoss, TailLoss:alpha=0.01). May be "
-    "repeated or separated by commas; the first decides which slice is worst.",
+    help="A metric of River or ours, in any case (Recall, ROCAUC, MaxLoss, TailLoss:alpha=0.01). "
+    "Repeatable, or comma-separated; the first one ranks the slices.",
 )
 
 
@@ -81,7 +83,7 @@ def read_slices(text: str) -> int | None:
 
 
 def take_columns(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> list[str]:
-    """Return the columns of `--keep`; a number is how many checkpoints to keep, which the option once meant alone."""
+    """Return the columns of `--keep`; a number is how many checkpoints to keep, as it was in version 0.1."""
     names = split_names(texts)
     counts = [name for name in names if name.isdigit() and int(name)]
     if counts:
@@ -90,27 +92,29 @@ def take_columns(context: click.Context, _: click.Parameter, texts: Sequence[str
 
 
 join_options = (
-    click.option("--key", metavar="COLUMN", help="Which row it is: carried by predictions, not learned from."),
-    click.option("--time", metavar="COLUMN", help="When a row came: carried by predictions."),
+    click.option(
+        "--key", metavar="COLUMN", help="The column that identifies a row: copied to predictions, not learned from."
+    ),
+    click.option("--time", metavar="COLUMN", help="The column of timestamps: copied to predictions."),
     click.option(
         "--keep",
         metavar="NAMES",
         multiple=True,
         callback=take_columns,
-        help="Further columns that predictions carry, separated by commas. (A number: as --keep-checkpoints.)",
+        help="More columns to copy to predictions, comma-separated. (A number is deprecated: use --keep-checkpoints.)",
     ),
 )
 """What predictions carry, so that they can be joined with their rows."""
 
 COLUMNS = (
     target_option,
-    click.option("--weight", metavar="COLUMN", help="Column of sample weights."),
+    click.option("--weight", metavar="COLUMN", help="The column of sample weights."),
     slice_option,
     click.option(
         "--features",
         metavar="NAMES",
         multiple=True,
-        help="Columns to learn from, separated by commas. Default: all but target, weight and slice column.",
+        help="Columns to learn from, comma-separated. Default: all but target, weight, key and slice.",
     ),
     click.option("--exclude", metavar="NAMES", multiple=True, help="Columns not to learn from."),
 )

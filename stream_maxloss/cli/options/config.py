@@ -64,5 +64,5 @@ config_option = click.option(
     callback=read_config,
     is_eager=True,
     expose_value=False,
-    help="Options from a TOML file; the command line wins.",
+    help="Read options from a TOML file; the command line takes precedence.",
 )

@@ -16,13 +16,17 @@ FEW, MOST_LINES, NAMES = 5, 14, 34
 """Options up to which the text is shown whole, and all of them; characters for their names."""
 
 TOPICS = {
-    "Source": ("format", "extra", "kafka_config", "follow", "until_eof", "on_gap"),
-    "Columns": ("target", "positive", "task", "key", "time", "keep", "slice_by", "weight", "features", "exclude"),
+    "Source": ("format", "extra", "kafka_config", "follow", "until_eof", "on_gap", "decoders"),
+    "Columns": (
+        *("target", "positive", "task", "key", "time", "keep", "slice_by", "weight", "features", "exclude"),
+        *("dates", "text", "schema"),
+    ),
     "Labels that come later": ("delay", "labels", "label_ttl"),
     "Model": (
         *("name", "models", "settings", "focus", "window", "replays", "slack", "share", "scale", "seed", "certify"),
-        "text_limit",
+        *("text_limit", "model_per", "model_memory", "prior"),
     ),
+    "Several workers": ("ray", "workers", "shards", "mix_every"),
     "Bad records": ("on_bad", "max_bad"),
     "Checkpoints": ("checkpoint", "resume", "checkpoint_every", "keep_checkpoints", "allow_pickle"),
     "Reports and predictions": (
@@ -124,7 +128,7 @@ HELP_ALL: dict[str, Any] = {
     "expose_value": False,
     "callback": show_all,
     "show_default": False,
-    "help": "Show all options, each in full.",
+    "help": "Describe every option in full.",
 }
 
 

@@ -76,18 +76,18 @@ intake_options = grouped(
         "--dates",
         metavar="NAMES|none",
         multiple=True,
-        help="Columns that are dates, others being left out; none for none. By itself: all that are.",
+        help="Date columns, comma-separated, or none. Default: detected.",
     ),
     click.option(
         "--text",
         metavar="NAMES|none",
         multiple=True,
-        help="Columns of free text, learned word by word. By itself: long texts that are mostly distinct.",
+        help="Free-text columns, learned word by word, or none. Default: long, mostly distinct texts.",
     ),
     click.option(
         "--schema",
         metavar="NAME:TYPE,...|FILE",
         multiple=True,
-        help="What columns are: number, category, text, date[:FORMAT], flag, raw (as it comes) or none.",
+        help="Column types: number, category, text, date[:FORMAT], flag, raw (as is) or none.",
     ),
 )

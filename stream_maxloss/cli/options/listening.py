@@ -59,7 +59,7 @@ listen_options = grouped(
         "--listen",
         metavar="HOST:PORT|unix:PATH",
         default="127.0.0.1:8080",
-        help="Where to listen. Beyond this machine only with a token file or client certificates.",
+        help="Address to listen on; beyond this machine only with a token file or client certificates.",
     ),
     click.option(
         "--token-file",
@@ -68,8 +68,8 @@ listen_options = grouped(
         help="Lines of `read SECRET` and `learn SECRET`; clients send one as a bearer token, browsers as a password.",
     ),
     click.option("--tls-certificate", metavar="FILE", type=FILE, help="The server's certificate, for HTTPS."),
-    click.option("--tls-key", metavar="FILE", type=FILE, help="The key of the certificate."),
+    click.option("--tls-key", metavar="FILE", type=FILE, help="The certificate's private key."),
     click.option(
-        "--tls-client-ca", metavar="FILE", type=FILE, help="Let in only clients with a certificate of this authority."
+        "--tls-client-ca", metavar="FILE", type=FILE, help="Accept only clients with a certificate from this authority."
     ),
 )

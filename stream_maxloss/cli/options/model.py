@@ -9,7 +9,7 @@ from stream_maxloss.cli.options.models import LEARNERS, ModelSettings
 
 __all__ = ["model_options", "seed_option"]
 
-seed_option = click.option("--seed", type=int, default=0, help="Seed of everything random.")
+seed_option = click.option("--seed", type=int, default=0, help="Random seed.")
 
 model_options = grouped(
     "model",
@@ -19,7 +19,7 @@ model_options = grouped(
         "name",
         metavar="NAME|MODULE:FACTORY",
         default="auto",
-        help="The model: auto, which suits itself to any target and needs no settings; a learner, one of "
+        help="The model: auto, which handles any target without settings; a learner, one of "
         f"{', '.join(LEARNERS)} (any case); or module:factory for any River model.",
     ),
     click.option(
@@ -34,24 +34,24 @@ model_options = grouped(
         "--focus/--no-focus",
         default=None,
         show_default=False,
-        help="Replay the hardest rows of a window. On for our learners, off for other models; auto decides by itself.",
+        help="Replay the hardest rows of a window. On for our learners, off for other models; auto decides.",
     ),
-    click.option("--window", type=click.IntRange(min=1), help="Rows that the focus or auto remembers (10000)."),
+    click.option("--window", type=click.IntRange(min=1), help="Rows that focus or auto remembers (10000)."),
     click.option("--replays", type=int, help="Replays after each row (about log2 of the window)."),
-    click.option("--slack", type=float, help="Rows that may be forgiven as outliers, in all."),
-    click.option("--share", type=float, help="Rate at which the focus forgets old weights, 0 to 1."),
+    click.option("--slack", type=float, help="Total budget for forgiving rows as outliers."),
+    click.option("--share", type=float, help="Rate at which focus forgets old weights, 0 to 1."),
     click.option(
         "--scale/--no-scale",
         default=None,
         show_default=False,
-        help="Standardise numbers by their running mean and deviation. On for our learners but Winnow, and off for "
+        help="Standardise numbers by running mean and deviation. On for our learners except Winnow; off for "
         "sparse rows (svmlight).",
     ),
     seed_option,
     click.option(
         "--certify",
         metavar="EPSILON[,DELTA]",
-        help="Learn from mistakes only, and stop once a model errs on at most EPSILON of rows like these, which is "
-        "wrong with probability DELTA (0.05).",
+        help="Learn from mistakes only, and stop once a model is certified to err on at most EPSILON of such rows, "
+        "except with probability DELTA (0.05).",
     ),
 )

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 from stream_maxloss.cli.options.usage import usage_errors
@@ -50,7 +51,7 @@ class ModelSettings:
     Parameters
     ----------
     name
-        `auto`, one of our learners, in any case, or `module:factory`.
+        `auto`, one of our learners or of an installed package's, in any case, or `module:factory`.
     settings
         `name=value` texts.
     focus, scale
@@ -114,8 +115,9 @@ def build_model(settings: ModelSettings, task: str | None = None) -> Any:
     params = {name: value for name, value in given.items() if not name.startswith(("focus.", "scale."))}
     if settings.is_auto:
         return add_certificate(build_auto(settings, given, task), settings.certify)
-    ours = ":" not in settings.name
-    model = build_learner(settings.name, params) if ours else build_foreign(settings.name, params, settings.seed)
+    name = third_party(settings.name)
+    ours = ":" not in name
+    model = build_learner(name, params) if ours else build_foreign(name, params, settings.seed)
     wants_focus = ours if settings.focus is None else settings.focus
     if wants_focus:
         model = add_focus(model, settings, focusing)
@@ -154,6 +156,12 @@ def build_auto(settings: ModelSettings, params: Mapping[str, Any], task: str | N
     kind = mixture.AutoRegressor if task == "number" else mixture.AutoClassifier
     memory = {} if settings.window is None else {"memory": settings.window}
     return call(kind, AUTO, {"seed": settings.seed, **memory, **params})
+
+
+def third_party(name: str) -> str:
+    """Return the `module:class` of a learner that an installed package names as an entry point, else the name."""
+    found = {entry.name.lower(): entry.value for entry in entry_points(group="stream_maxloss.learners")}
+    return name if name in LEARNERS else found.get(name.lower(), name)
 
 
 def build_learner(name: str, params: Mapping[str, Any]) -> Any:

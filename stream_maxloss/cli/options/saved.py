@@ -12,12 +12,13 @@ import click
 from click.core import ParameterSource
 
 from stream_maxloss.cli.options.group import Command
+from stream_maxloss.cli.options.vouching import harmful_options, is_own, make_seal, spelled
 from stream_maxloss.errors import CheckpointError, StreamMaxlossError, UsageError
 
 if TYPE_CHECKING:
     from stream_maxloss.checkpoint import Content
 
-__all__ = ["ResumableCommand", "command_of", "kept_command", "saved_content"]
+__all__ = ["ResumableCommand", "command_of", "is_as_before", "kept_command", "saved_content"]
 
 NOT_KEPT = ("checkpoint", "resume", "dry_run", "quiet", "verbose", "limit", "predictions")
 """Options of one call, not of the run; where predictions go is kept with them."""
@@ -30,7 +31,7 @@ class ResumableCommand(Command):
     """A command that takes options which are left out from the checkpoint that it goes on from."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words, then fill in what was left out."""
+        """Parse the arguments, then fill in what was left out."""
         rest = super().parse_args(ctx, args)
         directory = ctx.params.get("checkpoint")
         if directory is not None and ctx.params.get("resume") and not ctx.resilient_parsing:
@@ -45,12 +46,15 @@ class ResumableCommand(Command):
 def saved_content(directory: Path) -> Content | None:
     """Return the newest whole checkpoint of a directory; None where there is none, which the run itself will say."""
     from stream_maxloss.checkpoint import CheckpointStore
+    from stream_maxloss.scale.shards.layout import shard_directories
 
     with contextlib.suppress(StreamMaxlossError), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the run itself will say what is damaged
-        store = CheckpointStore(directory)
-        if store.list():
-            return store.load(allow_pickle=True)
+        # Of a job any shard knows the options.
+        for place in (directory, *shard_directories(directory)):
+            store = CheckpointStore(place)
+            if store.list():
+                return store.load(allow_pickle=True)
     return None
 
 
@@ -64,12 +68,20 @@ def kept_command(ctx: click.Context) -> dict[str, Any]:
     secrets = [text.partition("=")[0] for text in options.get("extra", ()) if is_secret(text)]
     if "extra" in options:
         options["extra"] = [text for text in options["extra"] if not is_secret(text)]
-    return {"options": options, "folder": str(Path.cwd()), "secrets": secrets}
+    command: dict[str, Any] = {"options": options, "folder": str(Path.cwd()), "secrets": secrets}
+    # Without a checkpoint nothing is kept, and no key is needed.
+    seal = None if ctx.params.get("checkpoint") is None else make_seal(command, ctx.params.get("predictions") or "")
+    return command if seal is None else {**command, "seal": seal}
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
     """Return whether an option was given, now or when the run began."""
     return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def is_as_before(option: str) -> bool:
+    """Return whether an option was left out, and has the value that the checkpoint keeps."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT_MAP
 
 
 def is_secret(text: str) -> bool:
@@ -104,14 +116,26 @@ def command_of(content: Content) -> dict[str, Any]:
             "a checkpoint must hold the options of its run to be resumed by itself, got none; name them once more: "
             "maxloss tail SOURCE --target COLUMN ... --checkpoint DIR"
         )
-    return {"options": options, "folder": found.get("folder"), "secrets": list(secrets)}
+    kept_words = {"options": options, "folder": found.get("folder"), "secrets": list(secrets)}
+    return {**kept_words, "own": is_own(found, content.values.get("predictions"))}
 
 
 def fill_in(ctx: click.Context, command: dict[str, Any], predictions: Any) -> None:
-    """Give options that were left out the values that they had."""
+    """Fill in options that were left out with the values that they had.
+
+    Raises
+    ------
+    CheckpointError
+        If one of them could do harm, and the checkpoint is not this user's.
+
+    """
     kept = command["options"]
     if isinstance(predictions, dict) and isinstance(predictions.get("uri"), str) and predictions["uri"]:
         kept = {**kept, "predictions": predictions["uri"]}
+    if not command["own"]:
+        harmful = harmful_options(kept)
+        require_given(ctx, harmful)
+        kept = {name: value for name, value in kept.items() if name not in harmful}
     # Of another model than the run's the settings are not wanted; the run itself says that it is another.
     other = is_given(ctx, "name") and ctx.params["name"] != kept.get("name", ctx.params["name"])
     for parameter in ctx.command.params:
@@ -129,6 +153,21 @@ def fill_in(ctx: click.Context, command: dict[str, Any], predictions: Any) -> No
     for name in command["secrets"]:
         if name not in known:
             raise UsageError(f"-X {name}=... must be given again: secrets are not kept in checkpoints")
+
+
+def require_given(ctx: click.Context, harmful: dict[str, Any]) -> None:
+    """Raise CheckpointError unless the user has given all of these options in this call."""
+    left_out = {
+        parameter: harmful[str(parameter.name)]
+        for parameter in ctx.command.params
+        if parameter.name in harmful and not is_given(ctx, str(parameter.name))
+    }
+    if left_out:
+        words = [spelled(str(part.metavar) if part.nargs == -1 else part.opts[0], left_out[part]) for part in left_out]
+        raise CheckpointError(
+            f"{ctx.params['checkpoint']} must be sealed by this user to be resumed by itself, got options of somebody "
+            f"else, or of before a move; if they are right, give them to maxloss tail: {' '.join(words)}"
+        )
 
 
 def cast(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -16,7 +16,7 @@ from stream_maxloss.errors import UsageError
 if TYPE_CHECKING:
     from stream_maxloss_connectors import BadRecords, Sink, Source, SourceTraits
 
-__all__ = ["BadRecordOptions", "SourceOptions", "bad_record_options", "gap_option", "source_options"]
+__all__ = ["BadRecordOptions", "SourceOptions", "bad_record_options", "decoders_option", "gap_option", "source_options"]
 
 BASIC = (
     argument(
@@ -29,33 +29,45 @@ BASIC = (
         "--format",
         metavar="FORMAT",
         default="auto",
-        help="csv, tsv, jsonl, svmlight, parquet or arrow (Kafka: json, csv, avro, arrow); auto goes by the name.",
+        help="csv, tsv, jsonl, svmlight, parquet or arrow (Kafka: json, csv, avro, arrow); auto: by file name.",
     ),
     click.option(
         "-X",
         "extra",
         metavar="KEY=VALUE",
         multiple=True,
-        help="A setting of librdkafka (sasl.username=me) or an option of the format (delimiter=;). May be repeated.",
+        help="A librdkafka setting (sasl.username=me) or a format option (delimiter=;). Repeatable.",
     ),
     click.option(
         "--kafka-config", type=click.Path(path_type=Path), help="A properties file for librdkafka.", show_default=False
     ),
 )
 FOLLOWING = (
-    click.option("--follow", "-F", is_flag=True, help="Go on as files grow, rotate or arrive, like tail -F."),
+    click.option(
+        "--follow/--no-follow",
+        "-F",
+        default=False,
+        help="Keep reading as files grow, rotate or appear, like tail -F.",
+    ),
     click.option(
         "--until-eof",
         "-e",
         is_flag=True,
-        help="End at what the topic or the followed files hold now. Plain files always end.",
+        help="Stop at the current end of the topic or of the followed files.",
     ),
 )
 gap_option = click.option(
     "--on-gap",
     metavar="fail|continue|earliest|latest",
     default="fail",
-    help="What to do when rows between the checkpoint and the source are gone (files: continue; Kafka: the rest).",
+    help="What to do if rows after the checkpoint are gone from the source (files: fail or continue).",
+)
+
+decoders_option = click.option(
+    "--decoders",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Decode beside the learner: text files in N threads, Kafka and followed files in a process.",
 )
 
 
@@ -67,7 +79,7 @@ class SourceOptions:
     ----------
     sources
         What the user named.
-    format, follow, until_eof, on_gap
+    format, follow, until_eof, on_gap, decoders
         As the options.
     extra
         `key=value` texts of `-X`.
@@ -83,6 +95,7 @@ class SourceOptions:
     follow: bool = False
     until_eof: bool = False
     on_gap: str = "fail"
+    decoders: int | None = None
 
     @property
     def is_sparse(self) -> bool:
@@ -148,13 +161,39 @@ class SourceOptions:
         from stream_maxloss_connectors import open_source
 
         with usage_errors():
-            options = self._open_options()
-            if types and self._is_csv:
-                options["types"] = types
             uri = self.sources[0] if len(self.sources) == 1 else list(self.sources)
-            return open_source(
-                uri, format=self.format, columns=columns, follow=self.follow, bad_records=bad_records, **options
-            )
+            return open_source(uri, columns=columns, bad_records=bad_records, **self.open_arguments(types))
+
+    def open_arguments(self, types: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what `open_source` is given beside the address, as plain values."""
+        options = self._open_options()
+        if types and self._is_csv:
+            options["types"] = types
+        return {"format": self.format, "follow": self.follow, **options}
+
+    def open_aside(
+        self, bad_records: BadRecords, columns: list[str] | None = None, types: Mapping[str, Any] | None = None
+    ) -> Source:
+        """Return the source, not yet opened, decoded beside the learner by as many decoders as were asked for.
+
+        Text files are decoded by threads: their parsers leave Python's lock alone, and nothing has to be handed over.
+        Any other source is read and decoded in a process of its own.
+
+        Raises
+        ------
+        UsageError
+            If the source is one that only this process can read.
+
+        """
+        if self.decoders is None:
+            return self.open(bad_records, columns, types)
+        if "-" in self.sources:
+            raise UsageError("--decoders must come with files or Kafka, got standard input; leave it out")
+        if "threads" in self.traits.options:
+            return replace(self, extra=(*self.extra, f"threads={self.decoders}")).open(bad_records, columns, types)
+        from stream_maxloss_connectors.aside import AsideSource
+
+        return AsideSource(self.open(bad_records, columns, types), bad_records)
 
     def for_labels(self, uri: str) -> SourceOptions:
         """Return what is meant by a source of labels beside this one: followed alike, with its settings if it can."""
@@ -172,7 +211,14 @@ class SourceOptions:
 
         Where rows have a key, it is the key of messages, too, unless the address names another column.
         """
-        from stream_maxloss_connectors import open_sink, sink_class
+        from stream_maxloss_connectors import open_sink
+
+        with usage_errors():
+            return open_sink(uri, **self.sink_arguments(uri, has_key))
+
+    def sink_arguments(self, uri: str, has_key: bool = False) -> dict[str, Any]:
+        """Return what `open_sink` is given beside the address, as plain values."""
+        from stream_maxloss_connectors import sink_class
 
         with usage_errors():
             takes = sink_class(uri).options
@@ -183,7 +229,7 @@ class SourceOptions:
                 options["settings_file"] = self.kafka_config
             if "key" in takes and (has_key or self.traits.partitioned) and "key=" not in uri.partition("?")[2]:
                 options["key"] = "key"
-            return open_sink(uri, **options)
+            return options
 
     def _open_options(self) -> dict[str, Any]:
         from stream_maxloss.run.words import parse_value
@@ -226,7 +272,7 @@ basic_source_options = grouped("source", SourceOptions, *BASIC)
 source_options = grouped("source", SourceOptions, *BASIC, *FOLLOWING)
 """What names a source that is read."""
 
-tail_source_options = grouped("source", SourceOptions, *BASIC, *FOLLOWING, gap_option)
+tail_source_options = grouped("source", SourceOptions, *BASIC, *FOLLOWING, gap_option, decoders_option)
 """What names a source that is read, and read on."""
 
 
@@ -253,7 +299,7 @@ bad_record_options = grouped(
         default="fail",
         help="What to do with a malformed record: stop, drop it, or write it to a dead-letter file.",
     ),
-    click.option("--max-bad", metavar="N|PERCENT%", help="Stop with exit code 3 when more records are bad than this."),
+    click.option("--max-bad", metavar="N|PERCENT%", help="Stop with exit code 3 if more records than this are bad."),
 )
 
 

@@ -105,7 +105,9 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a command."""
+    """Return the arguments of a command."""
+    if "\0" in text:
+        raise UsageError(f"--on-alert run= must be a command, got {text!r}: no program takes a zero byte")
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -114,13 +116,14 @@ def split(text: str) -> list[str]:
 
 def require_loopback(address: str) -> str:
     """Return an address if it is on this machine."""
-    parts = urllib.parse.urlsplit(address)
-    host = parts.hostname or ""
     try:
+        parts = urllib.parse.urlsplit(address)
+        host, port = parts.hostname or "", parts.port
         is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
+        is_local = is_local and parts.scheme == "http" and port != 0 and address.isprintable()
+    except ValueError:  # no address, or a port that there is not
         is_local = False
-    if parts.scheme != "http" or not is_local:
+    if not is_local:
         raise UsageError(
             f"--on-alert post= must be http:// on this machine (127.0.0.1, ::1, localhost), got {address!r}; let a "
             "server here pass it on, or use run=COMMAND"

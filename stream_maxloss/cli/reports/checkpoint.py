@@ -17,6 +17,7 @@ from stream_maxloss.cli.options.usage import require_choice
 from stream_maxloss.cli.reports.experts import leaders
 from stream_maxloss.cli.reports.messages import Messages
 from stream_maxloss.cli.reports.text_table import format_bytes, shorten
+from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.certificate import describe_certificate, promoted
 from stream_maxloss.run.saved import check_outside
 
@@ -94,6 +95,9 @@ def visible(position: Any) -> Any:
 
 def describe_model(model: Any, count: int) -> dict[str, Any]:
     """Return what a model is, its largest weights, and the state of its focus."""
+    if isinstance(model, Keyed):
+        inside = describe_model(model.template, 0)["model"]
+        return {"model": {**inside, "class": f"{type(model).__name__}({inside['class']})"}, "keys": model.describe()}
     certificate = describe_certificate(model)
     model = promoted(model)
     focused = focused_part(model)
@@ -108,6 +112,8 @@ def describe_model(model: Any, count: int) -> dict[str, Any]:
         found["model"][type(part).__name__] = {name: plain(value) for name, value in params.items()}
     weights = getattr(learner, "weights", None)
     if isinstance(weights, Mapping):
+        if any(isinstance(value, Mapping) for value in weights.values()):  # those of each class
+            weights = {f"{label}: {name}": value for label, own in weights.items() for name, value in own.items()}
         largest = sorted(weights.items(), key=lambda item: (-abs(item[1]), str(item[0])))[:count]
         found["weights"] = {
             "features": len(weights),

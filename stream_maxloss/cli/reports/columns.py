@@ -137,12 +137,20 @@ def describe_columns(table: pa.Table, head: int = 3, intake: Intake | None = Non
                 "type": str(field.type),
                 "feature": kind,
                 "nulls": column.null_count,
-                "distinct": None if pa.types.is_nested(column.type) else pc.count_distinct(column).as_py(),
+                "distinct": count_distinct(column),
                 **limits,
                 "first": [plain(value) for value in column.slice(0, head).to_pylist()],
             }
         )
     return found
+
+
+def count_distinct(column: pa.Array) -> int | None:
+    """Return how many values there are; None where Arrow cannot tell one from another."""
+    try:
+        return None if pa.types.is_nested(column.type) else int(pc.count_distinct(column).as_py())
+    except pa.ArrowNotImplementedError:
+        return None
 
 
 def plain(value: Any) -> Any:
@@ -168,11 +176,16 @@ def make_table(columns: list[dict[str, Any]], width: int | None = None) -> str:
 
 def cells_of(column: dict[str, Any]) -> list[str]:
     """Return the line of a column."""
-    first = ", ".join("null" if value is None else str(value) for value in column["first"])
+    first = ", ".join("null" if value is None else shown(value) for value in column["first"])
     distinct = "" if column["distinct"] is None else f"{column['distinct']:,}"
     limits = [limit(column["min"]), limit(column["max"])]
-    names = [shorten(column["column"], 30), shorten(column["type"], 20), column["feature"]]
+    names = [shorten(column["column"], 30) or "(no name)", shorten(column["type"], 20), column["feature"]]
     return [*names, shorten(first, 40), f"{column['nulls']:,}", distinct, *limits]
+
+
+def shown(value: Any) -> str:
+    """Return a value as it was read: whole numbers, which are kept as floating ones, without a fraction."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else str(value)
 
 
 def limit(value: Any) -> str:

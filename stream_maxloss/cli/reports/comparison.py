@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -57,17 +58,19 @@ class Contender:
         self.board = Scoreboard(make_metrics(metrics, model), engine.is_classifier, slice_by)
         engine.labels = self.board.asks_labels
         self.loop = Loop(engine, self.board)
+        self.memory_bytes: int | None = None
         self.seconds = 0.0
         self.compiling = 0.0
         self.points: list[Point] = []
 
     def learn(self, batch: RowBatch, refuse: Callable[[DecodeError], None]) -> RowBatch:
         """Predict, score and learn some rows; return them without those that the model refuses."""
-        started, compiled = time.perf_counter(), notice.waited
+        # Of this thread: others decode meanwhile, and other processes have the cores, too.
+        started, compiled = time.thread_time(), notice.waited
         batch, _ = self.loop.run(batch, refuse)
         compiling = notice.waited - compiled
         self.compiling += compiling
-        self.seconds += time.perf_counter() - started - compiling
+        self.seconds += max(0.0, time.thread_time() - started - compiling)
         return batch
 
     def mark(self) -> None:
@@ -92,7 +95,14 @@ class Contender:
             found["worst_metrics"] = {} if worst is None else report["slices"][worst]
         found["seconds"] = self.seconds
         found["compiling_seconds"] = self.compiling
-        found["memory_bytes"] = memory_of(self.model)
+        found["memory_bytes"] = memory_of(self.model) if self.memory_bytes is None else self.memory_bytes
+        return found
+
+    def settle(self) -> Contender:
+        """Return a copy without the model, which may be large and is not wanted any more."""
+        found = copy.copy(self)
+        found.memory_bytes = memory_of(self.model)
+        found.model = found.loop = None  # type: ignore[assignment]
         return found
 
 

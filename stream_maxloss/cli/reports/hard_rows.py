@@ -14,6 +14,8 @@ from stream_maxloss.cli.options.usage import require_choice
 from stream_maxloss.cli.reports.messages import Messages
 from stream_maxloss.cli.reports.text_table import format_table, shorten
 from stream_maxloss.errors import CheckpointError, UsageError
+from stream_maxloss.keyed import Keyed
+from stream_maxloss.run.hardest import as_read
 from stream_maxloss.run.origins import Origin, origin_of
 from stream_maxloss.run.parts import find_scaler, hard_row, unscale
 
@@ -33,7 +35,8 @@ def show_hard(path: Path, count: int, scaled: bool, output: str, to: Path | None
     messages.catch_all()
     content = read_content(path)
     model = open_model(content, allow_pickle)
-    focused = focused_part(model) or auto_part(model)
+    is_keyed, kept = isinstance(model, Keyed), getattr(model, "template", model)
+    focused = focused_part(kept) or auto_part(kept)
     if focused is not None and not getattr(focused, "keeps_rows", True):
         raise CheckpointError(
             f"{path} must hold a model that keeps rows, got compute={focused.compute!r}; train it with "
@@ -43,6 +46,9 @@ def show_hard(path: Path, count: int, scaled: bool, output: str, to: Path | None
         raise CheckpointError(
             f"{path} must hold a focused model, got {type(model).__name__} without a window; train it with --focus"
         )
+    if is_keyed:
+        write([by_key(key, row) for key, row in model.hardest_by_key(count)], output, to)
+        return
     scaler = find_scaler(model)
     table, learned = content.tables.get("origins"), content.counters.get("learned", 0)
     rows = []
@@ -55,11 +61,16 @@ def show_hard(path: Path, count: int, scaled: bool, output: str, to: Path | None
     write(rows, output, to)
     if scaler is not None and not scaled and any(row["row"] is None for row in rows):
         messages.say(
-            "numbers of rows without an origin are turned back by the scaler's mean and deviation of now, which is not "
-            "exact (--scaled)"
+            "numbers of rows without an origin are approximate: they were unscaled with the current mean and "
+            "deviation; --scaled shows them as they are stored"
         )
     if not rows:
         messages.say("the window is empty: no row was learned yet")
+
+
+def by_key(key: str, hard: Any) -> dict[str, Any]:
+    """Return a hard row of one of many models, as that model keeps it."""
+    return hard_row(hard, None) | {"origin": None, "key": key, "slice": None, "row": None}
 
 
 def describe(origin: Origin | None) -> dict[str, Any]:
@@ -67,11 +78,6 @@ def describe(origin: Origin | None) -> dict[str, Any]:
     if origin is None:
         return {"origin": None, "key": None, "slice": None, "row": None}
     return {"origin": origin.address, "key": origin.key, "slice": origin.slice, "row": origin.row}
-
-
-def as_read(x: dict[Any, Any], row: dict[str, Any]) -> dict[Any, Any]:
-    """Return the features of a row with its numbers as they were read, where those are columns by the same name."""
-    return {name: row[name] if isinstance(row.get(name), int | float) else value for name, value in x.items()}
 
 
 def write(rows: list[dict[str, Any]], output: str, to: Path | None) -> None:
@@ -123,7 +129,7 @@ def make_table(rows: list[dict[str, Any]]) -> str:
 
 
 def rounded(x: dict[str, Any]) -> dict[str, str]:
-    """Return numbers that are turned back, or standardised, with the digits that mean something."""
+    """Return numbers that are unscaled, or standardised, with the digits that mean something."""
     return {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in x.items()}
 
 

@@ -56,7 +56,7 @@ class LiveReport:
     look
         Return what is looked at once a second.
     summary
-        Where the last words go once the screen is given back.
+        Where the final lines go once the screen is restored.
     saves
         Whether there are checkpoints.
 
@@ -104,13 +104,13 @@ class LiveReport:
         self._drawn = now
 
     def finish(self, progress: Progress, table: str | None) -> None:
-        """Give the screen back and say how it ended."""
+        """Restore the screen and show how the run ended."""
         self.close()
         self.summary.write(summarise(progress, table) + "\n")
         self.summary.flush()
 
     def close(self) -> None:
-        """Give the screen back. Closing twice is allowed."""
+        """Restore the screen. Closing twice is allowed."""
         self._live.stop()
 
     def leave_at_once(self) -> None:

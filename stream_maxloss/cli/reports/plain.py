@@ -66,7 +66,7 @@ class PlainReport(QuietReport):
 
 
 def summarise(progress: Progress, table: str | None) -> str:
-    """Return the last words on a run."""
+    """Return the lines that end a run."""
     bad = f", {progress.bad:,} bad" if progress.bad else ""
     pace = f"in {progress.seconds:.1f} s ({progress.rate:,.0f} rows/s)"
     if progress.run_rows == progress.rows:

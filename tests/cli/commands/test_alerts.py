@@ -39,7 +39,7 @@ def test_an_alert_is_raised_once_and_is_over_once(maxloss, turning):
     assert found[1].startswith("alert over: since_last.accuracy < 0.9: 1.0000 at row 7,000")
 
 
-def test_it_must_hold_for_its_rows_and_goes_on_counting_after_a_resume(maxloss, turning):
+def test_it_must_hold_for_its_rows_and_keeps_counting_after_a_resume(maxloss, turning):
     words = ["tail", turning, *WORDS, "--report-every", 500, "--alert", "since_last.Accuracy<0.9 for 1500"]
     straight = maxloss(*words)
     assert "so since row" in lines_of(straight)[0]
@@ -51,7 +51,7 @@ def test_it_must_hold_for_its_rows_and_goes_on_counting_after_a_resume(maxloss, 
     assert maxloss(*words[:-1], "since_last.Accuracy<0.9 for 5000").err == ""
 
 
-def test_exit_ends_the_run_with_a_code_of_its_own_and_a_checkpoint(maxloss, turning, tmp_path):
+def test_exit_ends_the_run_with_its_own_code_and_a_checkpoint(maxloss, turning, tmp_path):
     words = ["tail", turning, *WORDS, "--report-every", 500, "-c", "state", "--alert", "since_last.Accuracy<0.9"]
     done = maxloss(*words, "--on-alert", "exit")
     assert done.code == 6
@@ -116,8 +116,22 @@ def test_reports_carry_the_alerts_that_hold(maxloss, turning):
         (["--alert", "bad>3", "--on-alert", "sing"], "--on-alert must be exit, run=COMMAND or post="),
         (["--alert", "bad>3", "--on-alert", "post=http://example.com/"], "must be http:// on this machine"),
         (["--alert", "bad>3", "--on-alert", "post=file:///etc/passwd"], "must be http:// on this machine"),
+        (["--alert", "bad>3", "--on-alert", "post=http://[::1"], "must be http:// on this machine"),
+        (["--alert", "bad>3", "--on-alert", "post=http://127.0.0.1:99999/"], "must be http:// on this machine"),
+        (["--alert", "Accuracy<nan"], "--alert must be like"),
     ],
-    ids=["no comparison", "no number", "no such metric", "no slices", "no such action", "elsewhere", "a file"],
+    ids=[
+        "no comparison",
+        "no number",
+        "no such metric",
+        "no slices",
+        "no such action",
+        "elsewhere",
+        "a file",
+        "half an address",
+        "no such port",
+        "NaN",
+    ],
 )
 def test_what_cannot_be_watched_is_one_line(maxloss, turning, words, message):
     done = maxloss("tail", turning, *WORDS, *words)

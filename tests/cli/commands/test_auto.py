@@ -65,7 +65,7 @@ def test_any_labels_are_learned_and_predicted_as_they_are(maxloss, labelled, tmp
         assert found[-1]["probability"] == max(shares.values()) == shares[str(found[-1]["prediction"])]
 
 
-def test_a_run_cut_short_goes_on_to_the_same_bits(maxloss, labelled, state_of, tmp_path):
+def test_a_run_cut_short_continues_to_the_same_bits(maxloss, labelled, state_of, tmp_path):
     path, _ = labelled
     straight = [*WORDS, "--checkpoint-every", 150, "-c", "straight", "-p", "straight.jsonl", "-q"]
     assert maxloss("tail", path, *straight).code == 0
@@ -93,7 +93,7 @@ def test_predict_says_what_the_model_of_the_checkpoint_says(maxloss, labelled, t
     assert records_of(tmp_path / "blind.jsonl")[0]["prediction"] == expected
 
 
-def test_a_number_of_many_values_is_regression_and_said_so_once(maxloss, tmp_path):
+def test_a_number_of_many_values_is_regression_and_reported_once(maxloss, tmp_path):
     path = write_rows(tmp_path / "rows.csv", lambda a, b: f"{3 * a * b + 7:.3f}")
     done = maxloss("tail", path, *WORDS, "-c", "run", "-o", "jsonl", "-p", "out.jsonl")
     assert done.code == 0, done.err
@@ -160,7 +160,7 @@ def test_hard_shows_rows_of_auto_with_what_speaks_for_and_against(maxloss, tmp_p
     assert "focus has weight" in maxloss("tail", path, *WORDS).out
 
 
-def test_a_run_of_an_earlier_default_goes_on_without_naming_its_model(maxloss, tmp_path):
+def test_a_run_of_an_earlier_default_continues_without_naming_its_model(maxloss, tmp_path):
     path = write_rows(tmp_path / "rows.csv", LABELS["booleans"][0])
     assert maxloss("tail", path, *WORDS, "--model", "HingeOGD", "-c", "run", "--limit", 300).code == 0
     done = maxloss("tail", path, *WORDS, "-c", "run")

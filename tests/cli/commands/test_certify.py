@@ -63,7 +63,7 @@ def test_a_certified_run_is_over_and_predicts_with_what_was_certified(maxloss, s
     assert accuracy >= 0.95
 
 
-def test_a_run_cut_short_goes_on_to_the_same_certificate(maxloss, separable):
+def test_a_run_cut_short_continues_to_the_same_certificate(maxloss, separable):
     words = ["tail", separable, "--target", "label", "--model", "HingeOGD", "--certify", "0.05"]
     straight = maxloss(*words)
     stopped = maxloss(*words, "-c", "run", "--limit", "60")

@@ -200,3 +200,12 @@ def test_a_directory_without_checkpoints_exits_with_4_and_one_line(maxloss, tmp_
     done = maxloss(command, tmp_path)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert "check the path" in done.err
+
+
+def test_inspect_shows_the_weights_of_each_class(maxloss, tmp_path):
+    rows = [f"{n % 7},{n % 5},{('low', 'middle', 'high')[n % 3]}" for n in range(90)]
+    (tmp_path / "classes.csv").write_text("\n".join(["a,b,size", *rows]) + "\n")
+    assert maxloss("tail", "classes.csv", "-t", "size", "--model", "Logistic", "-c", "sizes", "-q").code == 0
+    done = maxloss("inspect", "sizes")
+    assert done.code == 0, done.err
+    assert "middle: a" in done.out

@@ -80,7 +80,7 @@ def test_csv_as_a_spreadsheet_of_another_country_writes_it(maxloss, tmp_path):
     assert [line.split()[1] for line in done.out.splitlines()[1:]] == ["string", "double", "string", "double"]
 
 
-def test_a_run_over_such_a_file_goes_on_where_it_stopped(maxloss, tmp_path):
+def test_a_run_over_such_a_file_continues_where_it_stopped(maxloss, tmp_path):
     lines = [f"{moment:%d.%m.%Y %H:%M};{moment.minute},5;{late}" for moment, late in zip(WHEN, LATE, strict=True)]
     (tmp_path / "a.csv").write_text("\n".join(["datum;preis;y", *lines]) + "\n")
     words = ["a.csv", "-t", "y", "--set", "compute=least", "--report-every", "1000"]
@@ -250,13 +250,13 @@ def test_text_on_standard_input_is_found_from_the_rows_that_come_at_first(maxlos
     assert scores(done)["Accuracy"] > 0.85
 
 
-def test_a_model_of_river_that_does_not_take_the_rows_is_named_and_the_others_go_on(maxloss, tmp_path):
+def test_a_model_of_river_that_does_not_take_the_rows_is_named_and_the_others_continue(maxloss, tmp_path):
     lines = [f"{n % 5},{'ab'[n % 2]},{n % 2}" for n in range(200)]
     (tmp_path / "a.csv").write_text("\n".join(["x,kind,y", *lines]) + "\n")
     words = ["compare", "a.csv", "-t", "y", "--metric", "accuracy"]
     done = maxloss(*words, "--model", "river.linear_model:LogisticRegression", "--model", "HingeOGD")
     assert done.code == 0, done.err
-    assert "going on without river.linear_model:LogisticRegression: a.csv:2: " in done.err
+    assert "continuing without river.linear_model:LogisticRegression: a.csv:2: " in done.err
     assert "HingeOGD" in done.out
     alone = maxloss(*words, "--model", "river.linear_model:LogisticRegression")
     assert alone.code == 2

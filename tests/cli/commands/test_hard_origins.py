@@ -22,7 +22,7 @@ def orders(tmp_path, rows_of):
 def hardest(maxloss, state, count=60):
     done = maxloss("hard", state, "-k", count, "-o", "jsonl")
     assert done.code == 0, done.err
-    assert "turned back" not in done.err
+    assert "approximate" not in done.err
     return [json.loads(line) for line in done.out.splitlines()]
 
 
@@ -82,8 +82,8 @@ def test_the_table_shows_values_as_they_were_read(maxloss, orders):
     assert f"a={float(orders.read_text().splitlines()[line - 1].split(',')[0]):.12g} " in first
 
 
-def test_rows_without_an_origin_are_said_to_be_turned_back(maxloss, orders):
+def test_rows_without_an_origin_are_reported_as_approximate(maxloss, orders):
     assert maxloss("tail", orders, *WORDS, "--delay", 5, "-c", "state").code == 0
     done = maxloss("hard", "state", "-k", 2, "-o", "jsonl")
-    assert "turned back" in done.err
+    assert "approximate: they were unscaled" in done.err
     assert json.loads(done.out.splitlines()[0])["origin"] is None

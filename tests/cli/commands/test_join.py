@@ -81,9 +81,11 @@ def test_what_cannot_be_carried_is_refused(maxloss, orders, words, message):
     assert done.err.count("\n") == 1
 
 
-def test_a_number_after_keep_still_says_how_many_checkpoints(maxloss, day, tmp_path):
-    words = ["--target", "fraud", "-c", "state", "--checkpoint-every", 50, "--model", "HingeOGD", "-q"]
-    assert maxloss("tail", day, *words, "--keep", 2).code == 0
+def test_a_number_after_keep_is_still_the_number_of_checkpoints_and_warns(maxloss, day, tmp_path):
+    words = ["--target", "fraud", "-c", "state", "--checkpoint-every", 50, "--model", "HingeOGD"]
+    done = maxloss("tail", day, *words, "--keep", 2)
+    assert done.code == 0
+    assert "--keep 2 is deprecated and will be removed in 0.3; use --keep-checkpoints 2" in done.err
     assert len(list((tmp_path / "state").glob("ckpt-*"))) == 2
 
 

@@ -177,3 +177,22 @@ def test_a_label_without_a_key_is_a_bad_record_with_its_address(maxloss, clicks)
     assert done.code == 3
     assert "bare.csv:8: key 'id' must be present" in done.err
     assert maxloss(*WORDS, *MODEL, "--labels", "bare.csv", "-q", "--on-bad", "skip").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("looked_at", -1), ("counts", {"joined": 1.5}), ("settled", 7), ("kind", "nonsense"), ("clock", "now")],
+)
+def test_verify_refuses_waiting_rows_that_a_run_would_refuse(maxloss, clicks, name, value):
+    from stream_maxloss.checkpoint import CheckpointStore
+
+    words = [*WORDS, *MODEL, "--labels", "bare.csv", "-c", "state"]
+    assert maxloss(*words, "--limit", 2000, "-q").code == 0
+    with CheckpointStore(clicks / "state") as store:
+        content = store.load()
+        content.values["late"][name] = value
+        store.save(content)
+    for done in (maxloss("verify", "state"), maxloss(*words, "-q")):
+        assert done.code == 4, done.err
+        assert "must hold the state of a run" in done.err
+        assert "Traceback" not in done.err

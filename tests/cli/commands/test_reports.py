@@ -63,7 +63,7 @@ def test_a_good_model_is_not_talked_down(maxloss, day):
     assert "no better" not in maxloss("tail", day, "--target", "fraud", "--model", "HingeOGD").out
 
 
-def test_what_is_said_about_the_last_label_outlives_a_resume(maxloss, flights):
+def test_what_is_reported_about_the_last_label_outlives_a_resume(maxloss, flights):
     for limit in (1500, 4000):
         done = maxloss("tail", flights, *WORDS, "-c", "state", "--limit", limit)
     straight = maxloss("tail", flights, *WORDS)

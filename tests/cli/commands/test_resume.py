@@ -98,7 +98,7 @@ def test_secrets_are_not_kept_and_are_asked_for(maxloss, tmp_path):
     from stream_maxloss.errors import UsageError
 
     words = ["kafka://localhost:9/t", "-t", "y", "-X", "sasl.password=hunter2", "-X", "fetch.min.bytes=7"]
-    kept = kept_command(tail.make_context("tail", words))
+    kept = kept_command(tail.make_context("tail", [*words, "-c", str(tmp_path / "state")]))
     assert "hunter2" not in str(kept)
     assert kept["options"]["extra"] == ["fetch.min.bytes=7"]
     command = command_of(SimpleNamespace(values=Content(values={"command": kept}).values))
@@ -147,3 +147,71 @@ def test_hostile_options_in_a_checkpoint_are_one_line(maxloss, day, tmp_path, co
     assert done.code == 4
     assert "Traceback" not in done.err
     assert done.err.count("\n") == 1
+
+
+def change_checkpoint(place, change):
+    """Seal a checkpoint again after a change, as anybody can who hands one on."""
+    from stream_maxloss.checkpoint import CheckpointStore
+
+    with CheckpointStore(place) as store:
+        content = store.load()
+        change(content)
+        store.save(content)
+
+
+HARM = {
+    "a program to run": {"alerts": ["accuracy>0"], "actions": ["run=touch harmed"]},
+    "a module to import": {"name": "harm:make"},
+    "pickles to open": {"allow_pickle": True},
+    "a library to load": {"extra": ["plugin.library.paths=harm"]},
+    "a file to write": {"on_bad": "dlq=harmed"},
+}
+
+
+@pytest.mark.parametrize("options", HARM.values(), ids=HARM)
+@pytest.mark.parametrize("command", ["resume", "tail"])
+def test_what_somebody_else_wrote_into_a_checkpoint_runs_and_writes_nothing(maxloss, day, tmp_path, options, command):
+    assert maxloss("tail", day, *WORDS, "-c", "state", "--limit", 100, "-q").code == 0
+    change_checkpoint(tmp_path / "state", lambda content: content.values["command"]["options"].update(options))
+    (tmp_path / "harm.py").write_text("open('harmed', 'w').close()\n")
+    done = maxloss("resume", "state") if command == "resume" else maxloss("tail", day, "-c", "state")
+    assert done.code == 4
+    assert "must be sealed by this user to be resumed by itself" in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_predictions_are_not_written_where_somebody_else_says(maxloss, day, tmp_path):
+    (tmp_path / "precious.csv").write_text("kept\n")
+    assert maxloss("tail", day, *WORDS, "-c", "state", "-p", "out.csv", "--limit", 100, "-q").code == 0
+
+    def change(content):
+        content.values["predictions"]["uri"] = "precious.csv"
+        content.values["predictions"]["position"] |= {"length": 0, "schema": None}
+        content.outputs = {"precious.csv": 0}
+
+    change_checkpoint(tmp_path / "state", change)
+    done = maxloss("resume", "state")
+    assert done.code == 4
+    assert "--predictions precious.csv" in done.err
+    assert (tmp_path / "precious.csv").read_text() == "kept\n"
+
+
+def test_a_checkpoint_of_another_user_continues_once_its_files_are_named(maxloss, day, tmp_path):
+    assert maxloss("tail", day, *WORDS, "-c", "state", "-p", "out.jsonl", "--limit", 100, "-q").code == 0
+    another = {"XDG_STATE_HOME": str(tmp_path / "another")}
+    done = maxloss("resume", "state", **another)
+    assert done.code == 4
+    assert f"give them to maxloss tail: {day} --predictions out.jsonl" in done.err
+    done = maxloss("tail", day, "-c", "state", "-p", "out.jsonl", "-q", **another)
+    assert done.code == 0, done.err
+    assert maxloss("resume", "state", "-q", **another).code == 0  # whose seal it has by now
+
+
+def test_following_ends_where_no_follow_says_so(maxloss, day, tmp_path):
+    assert maxloss("tail", day, *WORDS, "-c", "state", "--follow", "--limit", 100, "-q").code == 0
+    done = maxloss("resume", "state", "--limit", 200)
+    assert "following, as the run did before; --no-follow stops" in done.err
+    done = maxloss("resume", "state", "--no-follow")
+    assert done.code == 0
+    assert "following" not in done.err

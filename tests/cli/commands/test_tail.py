@@ -77,7 +77,7 @@ def test_delayed_labels_are_scored_and_learned_as_the_library_does(maxloss, day)
     assert last_report(done.out)["metric"]["Accuracy"]["total"] == progress.values["Accuracy"]
 
 
-def test_a_delayed_run_goes_on_with_the_rows_that_were_waiting(maxloss, day, state_of, tmp_path):
+def test_a_delayed_run_continues_with_the_rows_that_were_waiting(maxloss, day, state_of, tmp_path):
     words = ["tail", day, "--target", "fraud", "--window", "50", "--delay", "30", "--checkpoint-every", "100"]
     assert maxloss(*words, "-c", "straight").code == 0
     assert maxloss(*words, "-c", "resumed", "--limit", "250").code == 0
@@ -193,7 +193,7 @@ def test_svmlight_text_is_learned(maxloss, tmp_path):
 TREE = ["--model", "river.tree:HoeffdingTreeClassifier", "--set", "grace_period=50"]
 
 
-def test_a_river_tree_needs_permission_to_be_pickled_and_then_goes_on(maxloss, day, tmp_path):
+def test_a_river_tree_needs_permission_to_be_pickled_and_then_continues(maxloss, day, tmp_path):
     words = ["tail", day, "--target", "kind", *TREE, "--checkpoint-every", "100", "-p"]
     refused = maxloss(*words, "out.jsonl", "-c", "refused")
     assert refused.code == 4

@@ -57,6 +57,6 @@ def test_nothing_is_shown_where_it_would_be_in_the_way(monkeypatch, case):
     assert stream.getvalue() == ""
 
 
-def test_long_times_are_said_in_minutes_and_hours():
+def test_long_times_are_reported_in_minutes_and_hours():
     assert time_left(100.0, 0.5) == "1 min 40 s left"
     assert time_left(7200.0, 0.5) == "2 h 00 min left"
