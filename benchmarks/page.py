@@ -15,12 +15,12 @@ __all__ = ["in_minutes", "write_page"]
 
 HEAD = """# Benchmarks
 
-What this library costs, and how often it errs, beside the systems people use today. This page is made by `make bench`;
-how long that takes stands [at the end](#machine). `make bench-quick` is the short form, under two minutes on two idle
-cores. Each system runs in a process of its own, on one core, over the same rows; where time is compared, the systems
-take turns after a warm-up, so that all meet the same noise. A ratio is the peer's time over ours, repeat by repeat: its
-median, with the quartiles in brackets. Times are processor time; on an idle machine that is the time on the wall. Cases
-that count errors run two systems at once. Every figure can be had alone by the command beside it, run from the
+What this library costs, and how often it errs, beside the systems people use today. `make bench` generates this page;
+[the end](#machine) says how long that takes. `make bench-quick` is a short form that takes under two minutes on two
+idle cores. Each system runs in its own process, on one core, over the same rows; where time is compared, the systems
+take turns after a warm-up, so that all face the same noise. A ratio is the peer's time over ours, repeat by repeat: its
+median, with the quartiles in brackets. Times are processor time, which on an idle machine is wall time. Cases that
+count errors run two systems at once. The command beside each figure measures that figure alone; run it from the
 project's folder with the extra `bench` installed.
 
 Where the time of each hot path goes is in [profiles.md](profiles.md); what focus does, buys and costs in
@@ -37,12 +37,12 @@ def write_page(results: Path, page: Path) -> None:
     if any(result["quick"] for result in found.values()):
         parts.append("**These are figures of the short form: expect wide spreads.**\n")
     if found:
-        parts.append(contents(found))
-        parts.append(summary(found))
+        parts.append(glance(found))
         if draw_ratios(found, images / "benchmark-ratios.png"):
             parts.append("![Ratios beside their targets](images/benchmark-ratios.png)\n")
     for name, result in found.items():
         parts.append(section(name, result, images))
+    parts.append(summary(found))
     parts.append(machines(found))
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -57,10 +57,36 @@ def case_of(name: str) -> Any:
     return importlib.import_module(f"benchmarks.cases.{name}")
 
 
-def contents(found: dict[str, dict[str, Any]]) -> str:
-    """Return links to the sections."""
-    titles = ["Targets", *(case_of(name).TITLE for name in found), "Machine"]
-    return " · ".join(f"[{title}](#{anchor(title)})" for title in titles) + "\n"
+def glance(found: dict[str, dict[str, Any]]) -> str:
+    """Return the table that leads the page: a line a case, with what it came to and how many targets were reached."""
+    rows = []
+    for name, result in found.items():
+        claims = [claim for claim in result["claims"] if claim["target"] is not None]
+        met = f"{sum(claim['met'] for claim in claims)} of {len(claims)}" if claims else "-"
+        title = case_of(name).TITLE
+        rows.append([f"[{title}](#{anchor(title)})", headline(result["claims"]), met])
+    lead = "## At a glance\n\nOurs against each peer, over all points of a case; above 1x ours is quicker. "
+    lead += "Every target is listed [at the end](#targets).\n\n"
+    return lead + table(["what", "came to", "targets reached"], rows)
+
+
+def headline(claims: list[dict[str, Any]]) -> str:
+    """Return the range of the ratios against each peer or, where there is no peer, the first figures with a target."""
+    ratios: dict[str, list[float]] = {}
+    for claim in claims:
+        _, against, peer = claim["what"].rpartition("against ")
+        if against and claim["suffix"] == "x":
+            ratios.setdefault(peer.partition(",")[0], []).append(claim["value"])
+    if ratios:
+        return "; ".join(f"{peer} {spanned(of)}" for peer, of in ratios.items())
+    asked = [claim for claim in claims if claim["target"] is not None] or claims
+    return "; ".join(f"{claim['what']}: {number(claim['value'])}{claim['suffix']}" for claim in asked[:2]) or "-"
+
+
+def spanned(ratios: list[float]) -> str:
+    """Return the lowest and the highest of some ratios, or the only one."""
+    lowest, highest = number(min(ratios)), number(max(ratios))
+    return f"{lowest}x" if lowest == highest else f"{lowest}x to {highest}x"
 
 
 def anchor(title: str) -> str:
@@ -143,7 +169,7 @@ def summary(found: dict[str, dict[str, Any]]) -> str:
                 call = command(name, claim["point"])
                 rows.append([name, claim["what"], figure(claim), target(claim), verdict(claim), call])
     met = sum(row[-2] == "pass" for row in rows)
-    lead = f"## Targets\n\n{met} of {len(rows)} targets reached.\n\n"
+    lead = f"## Targets\n\n{met} of {len(rows)} reached.\n\n"
     return lead + table(["case", "figure", "measured", "target", "verdict", "command"], rows)
 
 

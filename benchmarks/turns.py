@@ -70,6 +70,9 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(f"OTHER must be the root of a checkout with benchmarks, got {other}")
     slower = []
     for case, point in timed_points(options.only):
+        if not (other / "benchmarks" / "cases" / f"{case}.py").is_file():
+            print(f"{case}:{point.name:<28} is not measured: the other tree does not have it")
+            continue
         module = importlib.import_module(f"benchmarks.cases.{case}")
         with getattr(module, "surroundings", contextlib.nullcontext)(False):
             found = measure(case, point, other, options.repeats, options.seconds)

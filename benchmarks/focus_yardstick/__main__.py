@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.focus_yardstick.contenders import FOREIGN_WAYS, LEARNERS, WAYS
+from benchmarks.cases.drift import drifting
+from benchmarks.focus_yardstick.contenders import EVEN, LEARNERS, WAYS, ways_of_learner
 from benchmarks.focus_yardstick.leaves import over_leaves
 from benchmarks.focus_yardstick.page import write_pages
 from benchmarks.focus_yardstick.runs import figures, run
@@ -26,14 +28,16 @@ RESULTS = ROOT / "benchmarks" / "results" / "focus_yardstick.json"
 SETS = (
     *("nsl_kdd", "protein_homology", "shuttle", "adult", "covtype", "spambase", "flights_late", "sms_spam"),
     *("youtube_spam", "newsgroups_pair", "phishing", "bananas", "sea", "agrawal", "hyperplane", "elec2"),
-    *("hiva", "mnist_5"),
+    *("hiva", "mnist_5", "mushrooms", "rcv1_small"),
 )
+# Made by a plane that changes, besides: to see what replays cost under drift.
+DRIFTS = ("abrupt", "gradual")
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.focus_yardstick", description=__doc__)
-    parser.add_argument("--streams", default=",".join(SETS), help="comma-separated")
+    parser.add_argument("--streams", default=",".join(SETS), help="comma-separated; abrupt and gradual are drifts")
     parser.add_argument("--learners", default=",".join(LEARNERS), help="comma-separated")
     parser.add_argument("--ways", default=",".join(WAYS), help="comma-separated")
     parser.add_argument("--first-seed", type=int, default=1)
@@ -88,32 +92,36 @@ def rounded(value: Any) -> Any:
 
 def on_stream(name: str, learner: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return the figures of each way over the shuffles, or why there are none."""
-    choice, entry = LEARNERS[learner], STREAMS[name]
-    shuffles = 1 if entry.one_order else options.foreign_shuffles if choice.foreign else options.shuffles
-    if choice.foreign and entry.wide:
+    choice, entry = LEARNERS[learner], STREAMS.get(name)
+    one_order = entry is not None and entry.one_order
+    shuffles = 1 if one_order else options.foreign_shuffles if choice.foreign else options.shuffles
+    if choice.foreign and entry is not None and entry.wide:
         return {"left out": "not run over sparse texts"}
     found: dict[str, list[dict[str, Any]]] = {}
     for seed in range(options.first_seed, options.first_seed + shuffles):
         try:
-            stream = open_stream(name, seed, min(options.rows, choice.rows))
+            rows = min(options.rows, choice.rows)
+            stream = drifting(name, rows, seed) if name in DRIFTS else open_stream(name, seed, rows)
         except FileNotFoundError as error:
             return {"left out": str(error)}
         stream = over_leaves(stream, seed) if choice.leaves else stream
-        for way in options.ways.split(",")[: FOREIGN_WAYS if choice.foreign else None]:
-            found.setdefault(way, []).append(one(learner, way, stream, seed, options.flips))
+        asked = options.ways.split(",")
+        ways = [way for way in ways_of_learner(learner) if way in asked and (way != "slices" or len(stream.slices) > 1)]
+        answers = {way: answers_of(learner, way, stream, seed, options.flips) for way in ways}
+        for way, (said, seconds) in answers.items():
+            found.setdefault(way, []).append(figures(stream, said, seconds, answers.get(EVEN, (None, 0.0))[0]))
     for way, results in found.items():
         print(f"{name:16} {learner:14} {way:16} {line(results)}", flush=True)
     return found
 
 
-def one(learner: str, way: str, stream: Stream, seed: int, flips: float) -> dict[str, Any]:
-    """Return the figures of one run, on the true labels if some are flipped."""
+def answers_of(learner: str, way: str, stream: Stream, seed: int, flips: float) -> tuple[NDArray[np.float64], float]:
+    """Return the answers of one run and its processor seconds; some labels may be flipped for learning alone."""
     wrong = np.random.default_rng(seed + 7).uniform(size=len(stream)) < flips
     learned = stream if not flips else Stream(stream.table, stream.labels.astype(bool) ^ wrong, stream.slices)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        answers, seconds = run(learner, way, learned)
-    return figures(stream, answers, seconds)
+        return run(learner, way, learned)
 
 
 def line(results: list[dict[str, Any]]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.focus_yardstick.mixture import AUTO_WAYS, make_auto
 from benchmarks.peers.river_models import linear as river_linear
 from benchmarks.streams.stream import Stream
 from stream_maxloss.focus import Capped
@@ -31,14 +32,17 @@ class Learner:
         Whether it sees the leaves of ferns instead of the columns.
     foreign
         Whether it is none of ours: it then runs row by row and has no surrogate loss.
+    ways
+        The ways that it is run, of those in `WAYS`; None for all that are parameters of FocusedClassifier.
 
     """
 
     words: str
     make: Callable[[Stream, Callable[[Any], Any]], Any]
-    rows: int = 20_000
+    rows: int = 200_000
     leaves: bool = False
     foreign: bool = False
+    ways: tuple[str, ...] | None = None
 
 
 def ours(name: str, **parameters: Any) -> Callable[[Stream, Callable[[Any], Any]], Any]:
@@ -74,24 +78,50 @@ def river_tree(stream: Stream, wrap: Callable[[Any], Any]) -> Any:
     return wrap(tree.HoeffdingTreeClassifier())
 
 
+# Learners from elsewhere are slow.
+FOREIGN_WAYS = (BARE, EVEN, "exponential", "capped")
 LEARNERS = {
+    "auto": Learner("`AutoClassifier()`", lambda stream, wrap: wrap(None), ways=AUTO_WAYS),
     "HingeOGD": Learner("`Scaler() | HingeOGD()`", ours("HingeOGD")),
     "LLD": Learner("`Scaler() | LLD()`", ours("LLD")),
     "leaves": Learner("`LLD(mu=20)` over the leaves of 100 random ferns of depth 6", ours("LLD", mu=20.0), leaves=True),
     "Logistic": Learner("`Logistic()` over the same leaves", ours("Logistic"), 5_000, leaves=True),
-    "River logistic": Learner("`StandardScaler() | LogisticRegression()`", river_logistic, 4_000, foreign=True),
-    "Hoeffding tree": Learner("`HoeffdingTreeClassifier()`", river_tree, 2_000, foreign=True),
+    "River logistic": Learner(
+        "`StandardScaler() | LogisticRegression()`", river_logistic, 4_000, foreign=True, ways=FOREIGN_WAYS
+    ),
+    "Hoeffding tree": Learner("`HoeffdingTreeClassifier()`", river_tree, 2_000, foreign=True, ways=FOREIGN_WAYS),
 }
-# Parameters of FocusedClassifier; None for the learner alone.
-# Learners from elsewhere are slow, and run the first of these.
-FOREIGN_WAYS = 4
+# Parameters of FocusedClassifier; None for the learner alone, and for the ways of `auto`, which focuses by itself.
 WAYS: dict[str, dict[str, Any] | None] = {
     BARE: None,
+    **dict.fromkeys(AUTO_WAYS[1:], None),
     EVEN: {"policy": "uniform"},
     "exponential": {"policy": "exponential"},
     "capped": {"policy": "capped"},
+    "capped at .2": {"policy": Capped(0.2)},
     "capped at .1": {"policy": Capped(0.1)},
     "corrected": {"policy": "corrected"},
     "credible": {"policy": "credible", "loss": "probability"},
     "forgetting": {"policy": "exponential", "share": 1e-4},
+    "slices": {"policy": "slices"},
 }
+
+
+def ways_of_learner(name: str) -> list[str]:
+    """Return the ways that a learner is run."""
+    of_auto = [way for way in AUTO_WAYS if way not in (BARE, EVEN)]
+    return list(LEARNERS[name].ways or [way for way in WAYS if way not in of_auto])
+
+
+def model_of(name: str, way: str, stream: Stream) -> Any:
+    """Return a new model: a learner, run one way."""
+    if name == "auto":
+        return make_auto(way)
+    options = WAYS[way]
+
+    def wrap(model: Any) -> Any:
+        from stream_maxloss import FocusedClassifier
+
+        return model if options is None else FocusedClassifier(model, seed=1, **options)
+
+    return LEARNERS[name].make(stream, wrap)

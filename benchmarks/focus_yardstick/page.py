@@ -16,6 +16,7 @@ __all__ = ["write_pages"]
 BEGIN, END = "<!-- yardstick: written by benchmarks.focus_yardstick -->", "<!-- yardstick: end -->"
 # Figure, words, factor, form, and whether lower is better.
 SHOWN: dict[str, tuple[str, float, str, bool]] = {
+    "rare recall": ("Recall of the rare slice or class at uniform replay's own false alarms, %", 100.0, ".1f", False),
     "recall at 0.1 %": ("Recall at 0.1 % false alarms, %", 100.0, ".1f", False),
     "recall at 1 %": ("Recall at 1 % false alarms, %", 100.0, ".1f", False),
     "worst slice at 1 %": ("Recall of the worst slice at 1 % false alarms, %", 100.0, ".1f", False),
@@ -74,27 +75,34 @@ def against_even(figures: Found, learner: str) -> str:
         if way == EVEN:
             continue
         having = [found for found in runs.values() if way in found]
-        cells = [balance(having, way, what) for what in ("recall at 0.1 %", "recall at 1 %", "worst slice at 1 %")]
+        cells = [balance(having, way, what) for what in compared(runs)]
         ratios = [mean_of(found[way], "log loss") / mean_of(found[EVEN], "log loss") for found in having]
         steps = [
             mean_of(found[way], "microseconds a row") / mean_of(found[EVEN], "microseconds a row") for found in having
         ]
         cells += [f"{np.exp(np.mean(np.log(ratios))):.3f}", f"{max(ratios):.2f}", f"{np.median(steps):.2f}"]
         rows.append([way, str(len(having)), *cells])
-    head = ["", "streams", "recall at 0.1 %", "recall at 1 %", "worst slice at 1 %", "log loss", "at worst", "time"]
+    head = ["", "streams", *compared(runs), "log loss", "at worst", "time"]
     return f"### Around {learner}: {LEARNERS[learner].words}\n\n" + table(head, rows)
+
+
+def compared(runs: dict[str, Found]) -> list[str]:
+    """Return the figures that ways are compared by: the rare slice's as well, where all runs have it."""
+    shown = ["recall at 0.1 %", "recall at 1 %", "worst slice at 1 %"]
+    return ["rare recall", *shown] if all("rare recall" in found[EVEN][0] for found in runs.values()) else shown
 
 
 def balance(having: list[Found], way: str, what: str) -> str:
     """Return on how many streams a figure is higher and lower than uniform replay's, and the mean difference."""
     gaps = [mean_of(found[way], what) - mean_of(found[EVEN], what) for found in having]
     higher, lower = sum(gap > ALIKE for gap in gaps), sum(gap < -ALIKE for gap in gaps)
-    return f"{higher} higher, {lower} lower, {100.0 * np.mean(gaps):+.1f}"
+    worst = f", at worst {100.0 * min(gaps):+.1f}" if what == "rare recall" else ""
+    return f"{higher} higher, {lower} lower, {100.0 * np.mean(gaps):+.1f}{worst}"
 
 
 def grid(figures: Found, learner: str, what: str) -> str:
     """Return a table of one figure: a row for each stream, a column for each way, the best in bold."""
-    runs = runs_of(figures, learner)
+    runs = {name: found for name, found in runs_of(figures, learner).items() if what in found[EVEN][0]}
     if not runs:
         return ""
     title, scale, form, lower = SHOWN[what]

@@ -19,9 +19,9 @@ HEAD = """# Streams
 
 How well each system predicts a row before it learns it, over {streams} streams: at most {rows:,} rows of each,
 {shuffles}. Made by `python -m benchmarks.streams --rows {rows} --shuffles {count}` with the extras `bench` and
-`capymoa`; any figure alone by `--systems` and `--streams`. Every system is set up
-[as its documentation does it](#systems), sees the same rows in the same order, and runs in a process of its own. Where
-there are several shuffles, a figure is their mean, and the number after it their standard deviation. A dash: not run.
+`capymoa`; `--systems` and `--streams` select single figures. Every system is set up
+[as its documentation does it](#systems), sees the same rows in the same order, and runs in its own process. Where there
+are several shuffles, a figure is their mean, followed by their standard deviation. A dash means not run.
 """
 # Figure, heading, factor, form, and what to know about it.
 SECTIONS: dict[str, tuple[str, float, str, str]] = {
@@ -69,7 +69,7 @@ def write_page(result: dict[str, Any], page: Path) -> None:
     known = {name for found in figures.values() for name in found}
     if known - set(result.get("fresh", known)):
         fresh = ", ".join(f"`{name}`" for name in result["fresh"])
-        head += f"\nRun for this page: {fresh}. The other figures stem from earlier runs over the same rows.\n"
+        head += f"\nRun for this page: {fresh}. The other figures are from earlier runs over the same rows.\n"
     parts = [head, places(figures)]
     if draw_cost(figures, images / "streams-cost.png"):
         parts.append("![Log loss over the best system's, against processor time](images/streams-cost.png)\n")

@@ -39,7 +39,7 @@ def test_a_seed_shuffles_anew():
     assert not first.table.equals(second.table)
 
 
-def test_a_stored_set_that_is_absent_is_said_to_be(tmp_path, monkeypatch):
+def test_a_stored_set_that_is_absent_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("STREAM_MAXLOSS_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="nsl_kdd: the data set is absent"):
         data_sets.load("nsl_kdd", rows=10)

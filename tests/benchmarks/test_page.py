@@ -52,14 +52,25 @@ def test_a_case_brings_its_own_tables_texts_and_plots(write):
     assert "![Beads](images/beads.png)" in text
 
 
-def test_every_target_stands_on_top_with_verdict_and_command(write):
+def test_every_target_is_listed_with_verdict_and_command(write):
     text = write([claim("one", "beads a second", 2.0, suffix="/s", target=3.0), claim("one", "untold", 1.0)])
-    top = text[text.index("## Targets") : text.index("## Beads, counted")]
-    assert "0 of 1 targets reached" in top
+    targets = text[text.index("## Targets") : text.index("## Machine")]
+    assert "0 of 1 reached" in targets
     command = "`python -m benchmarks --only beads:one`"
-    assert f"| beads | beads a second | **2/s** | at least 3/s | **falls short** | {command} |" in top
-    assert "untold" not in top
+    assert f"| beads | beads a second | **2/s** | at least 3/s | **falls short** | {command} |" in targets
+    assert "untold" not in targets
     assert "untold" in text
+
+
+def test_the_page_leads_with_a_line_for_each_case(write):
+    claims = [
+        claim("one", "red, against abacus", 2.0, target=3.0),
+        claim("two", "blue, against abacus", 4.0, target=3.0),
+    ]
+    text = write(claims)
+    top = text[: text.index("## Beads, counted")]
+    assert "| [Beads, counted](#beads-counted) | abacus 2x to 4x | 1 of 2 |" in top
+    assert "beads a second: 2/s" in write([claim("one", "beads a second", 2.0, suffix="/s", target=3.0)])
 
 
 def test_sections_are_linked_by_their_headings(write):
@@ -76,10 +87,10 @@ def test_a_run_says_how_long_each_case_took_and_saves_whole_ones(tmp_path, monke
     monkeypatch.setitem(sys.modules, "benchmarks.cases.beads", case)
     monkeypatch.setattr(__main__, "warm_up", lambda: None)
     __main__.measure({"beads": set()}, quick=True, results=tmp_path)
-    assert json.loads((tmp_path / "beads.json").read_text())["seconds"] == 0.0
+    assert json.loads((tmp_path / "beads.json").read_text())["seconds"] < 60.0
     told = capsys.readouterr().out
-    assert "beads took 0 s" in told
-    assert "all cases took 0 s" in told
+    assert "beads took " in told
+    assert "all cases took " in told
 
 
 def test_what_is_compiled_beforehand_are_the_learners_of_the_comparison():

@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.focus_yardstick.__main__ import main
 from benchmarks.focus_yardstick.leaves import DEPTH, FERNS, over_leaves
+from benchmarks.focus_yardstick.mixture import make_auto
 from benchmarks.focus_yardstick.page import BEGIN, END, write_pages
-from benchmarks.focus_yardstick.runs import figures
+from benchmarks.focus_yardstick.runs import figures, rare_recall, slice_names
 from benchmarks.streams.stream import Stream
 
 
@@ -56,3 +57,20 @@ def test_it_runs_and_its_pages_name_every_way(tmp_path) -> None:
     assert "old" not in text
     assert "| capped | 1 |" in text
     assert "| sea |" in (tmp_path / "yardstick.md").read_text()
+
+
+def test_the_rare_slice_is_looked_for_at_the_false_alarms_of_uniform_replay() -> None:
+    labels = np.array([True, True, True, False, False, False, False])
+    rows = Stream(pa.table({"a": np.zeros(7)}), labels, {"rare": np.arange(7) < 2}, "rare")
+    even = np.array([0.9, 0.9, 0.9, 0.6, 0.1, 0.1, 0.1])
+    # One false alarm is allowed: the threshold is the second highest score of the negatives, 0.4.
+    answers = np.array([0.45, 0.3, 0.2, 0.5, 0.4, 0.0, 0.0])
+    assert rare_recall(rows, answers, even) == 0.5
+    assert slice_names(rows).tolist() == ["rare"] * 2 + ["others"] * 5
+
+
+def test_auto_is_run_without_replays_with_even_draws_and_as_it_is() -> None:
+    replays = {way: int(make_auto(way)._model.memory["header"][4]) for way in ("bare", "no replays", "focus")}
+    assert replays == {"bare": 0, "no replays": 0, "focus": 6}
+    assert len(make_auto("bare")._model.memory["prior"]) == 10
+    assert make_auto("uniform replay")._model.memory["game"][2] == 1.0

@@ -43,7 +43,7 @@ def page(tmp_path):
     return path
 
 
-def test_the_page_leads_with_places_and_tells_who_loses_to_a_constant(page):
+def test_the_page_leads_with_places_and_reports_who_loses_to_a_constant(page):
     text = page.read_text(encoding="utf-8")
     assert text.index("## At a glance") < text.index("## Log loss")
     assert "| River linear | 1.00 (1) |" in text
@@ -57,7 +57,7 @@ def test_figures_have_mean_and_spread_and_the_best_is_bold(page):
     assert "not done after 300 s of processor time" in text
 
 
-def test_a_slice_is_shown_where_it_tells_more_than_all_positives(page):
+def test_a_slice_is_shown_where_it_shows_more_than_all_positives(page):
     text = page.read_text(encoding="utf-8")
     assert "| phishing: few (7 rows) | **25.0 ± 0** |" in text
     assert "phishing: all" not in text
