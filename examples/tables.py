@@ -2,6 +2,7 @@
 
 flights      dates, airports and carriers; was the flight late?
 clicks       nested JSON lines; whether somebody bought is known later, by id (a second file, `labels.jsonl`)
+messages     short messages, some of them unwanted
 flowers      three kinds, told by four lengths
 houses       prices
 """
@@ -20,6 +21,9 @@ __all__ = ["TABLES", "main"]
 AIRPORTS = ("AMS", "ATH", "BCN", "CDG", "FRA", "LHR", "MAD", "OSL", "VIE", "ZRH")
 CARRIERS = ("Blue", "Green", "Red")
 PAGES = ("basket", "home", "product", "search")
+WORDS = "the to you and a in is it for on me your of my at that now call with so not get if can when"
+CHATS = "home later sorry ok lol mum tomorrow dinner sleep bus class thanks love miss room tell wait"
+OFFERS = "free prize win cash urgent claim reply txt mobile guaranteed award service stop offer"
 KINDS = {"round": (5.0, 3.4, 1.5, 0.25), "long": (5.9, 2.8, 4.3, 1.3), "tall": (6.6, 3.0, 5.5, 2.0)}
 
 
@@ -66,26 +70,45 @@ def visit(generator: random.Random, number: int) -> dict[str, object]:
     return {"id": f"c{number}", "user": user, "page": page, "bought": generator.random() < chance}
 
 
+def messages(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield messages of common words and some of their kind's own; one in eight is unwanted."""
+    yield "id,text,unwanted"
+    for number in range(rows):
+        unwanted = generator.random() < 0.125
+        own, common = (OFFERS if unwanted else CHATS).split(), WORDS.split()
+        words = [generator.choice(own if generator.random() < 0.4 else common) for _ in range(generator.randint(6, 20))]
+        if unwanted:
+            words.insert(generator.randrange(len(words)), f"0{generator.randrange(10**9):09}")
+        yield f'm{number},"{" ".join(words)}!",{"yes" if unwanted else "no"}'
+
+
 def flowers(generator: random.Random, rows: int) -> Iterator[str]:
     """Yield a CSV of three kinds."""
-    yield "sepal_length,sepal_width,petal_length,petal_width,kind"
-    for _ in range(rows):
+    yield "plant,sepal_length,sepal_width,petal_length,petal_width,kind"
+    for number in range(rows):
         kind = generator.choice(list(KINDS))
-        yield ",".join([*(f"{generator.gauss(mean, 0.3):.2f}" for mean in KINDS[kind]), kind])
+        yield ",".join([f"p{number}", *(f"{generator.gauss(mean, 0.3):.2f}" for mean in KINDS[kind]), kind])
 
 
 def houses(generator: random.Random, rows: int) -> Iterator[str]:
     """Yield a CSV of houses with their prices, as a spreadsheet of continental Europe writes it."""
-    yield "rooms;area;district;built;price"
-    for _ in range(rows):
+    yield "house;rooms;area;district;built;price"
+    for number in range(rows):
         area, built = generator.uniform(35, 220), generator.randint(1890, 2025)
         district = generator.choice(("centre", "harbour", "hill"))
         factor = {"centre": 5200, "harbour": 4100, "hill": 3300}[district]
         price = area * factor * (1 + 0.002 * (built - 1960)) * generator.gauss(1.0, 0.08)
-        yield f"{int(area / 25) + 1};{area:.1f};{district};{built};{price:.2f}".replace(".", ",")
+        yield f"h{number};{int(area / 25) + 1};{area:.1f};{district};{built};{price:.2f}".replace(".", ",")
 
 
-TABLES = {"flights": flights, "clicks": clicks, "labels": labels, "flowers": flowers, "houses": houses}
+TABLES = {
+    "flights": flights,
+    "messages": messages,
+    "clicks": clicks,
+    "labels": labels,
+    "flowers": flowers,
+    "houses": houses,
+}
 
 
 def main() -> None:

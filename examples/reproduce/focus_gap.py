@@ -184,7 +184,7 @@ teaches it anything.
         ],
         figure,
         found=f"steps grow like (1/alpha)^{exponents['both', FOL]:.2f} at alpha = epsilon with focus, and like "
-        f"(1/alpha)^{exponents['both', HINGE]:.2f} for SGD on the hinge loss: the gap is there",
+        f"(1/alpha)^{exponents['both', HINGE]:.2f} for SGD on the hinge loss: the gap shows",
     )
 
 

@@ -101,13 +101,13 @@ def main() -> None:
         "focus_rare",
         "Typical and rare rows, the setting of Theorem 2 (Shalev-Shwartz & Wexler 2016, Section 3.2)",
         f"""
-Halfspaces in {WIDTH} dimensions. {TYPICAL:,} typical training rows are told by the sum of their first {WIDTH - KINDS}
-features; a few rare ones, of {KINDS} kinds, look positive there, and only the kind's own feature, 0 in every typical
-row, tells their label. The typical rows fix most of the hypothesis and the rare ones {KINDS} weights, and a hypothesis
-errs on none of the rare rows or on 1/8 of them and more: c in Theorem 2 is 1/8. `FocusedClassifier(Perceptron())` plays
-until the vote of its snapshots errs on no training row; against it the same with uniform draws (`gamma=1`) for as many
-steps, and one pass of averaged SGD on the hinge loss. Errors on {TEST_ROWS:,} fresh rows of each kind, means of {SEEDS}
-samples. The theorem has orders only, so those are compared.
+Halfspaces in {WIDTH} dimensions. {TYPICAL:,} typical training rows are labelled by the sum of their first
+{WIDTH - KINDS} features; a few rare ones, of {KINDS} kinds, look positive there, and only the kind's own feature, 0 in
+every typical row, determines their label. The typical rows fix most of the hypothesis and the rare ones {KINDS}
+weights, and a hypothesis errs on none of the rare rows or on 1/8 of them and more: c in Theorem 2 is 1/8.
+`FocusedClassifier(Perceptron())` plays until the vote of its snapshots errs on no training row; it is compared with
+uniform draws (`gamma=1`) for as many steps, and with one pass of averaged SGD on the hinge loss. Errors on
+{TEST_ROWS:,} fresh rows of each kind, means of {SEEDS} samples. The theorem gives orders only, so orders are compared.
 
 The kinds matter. In a trial with rare rows that varied smoothly (looks by 20 %, the last feature by 30 %; one sample
 a point), no such c exists, and a consistent hypothesis still erred on 11 %, 15 % and 3 % of the rare rows after 4, 16
@@ -142,7 +142,7 @@ and 64 of them, against 50 %, 50 % and 39 % for uniform draws.
             ),
         ],
         figure,
-        found=f"{needed} rare rows are enough for a consistent hypothesis to do well on all, where the "
+        found=f"{needed} rare rows are enough for a consistent hypothesis to do well on all rows, where the "
         f"naive count is {naive:,.0f}; learners of small average loss still fail on half of the rare rows",
     )
 

@@ -99,18 +99,18 @@ def main() -> None:
         "focus_regression",
         "Example 2: every row's error below epsilon (Shalev-Shwartz & Wexler 2016, Section 2.2)",
         f"""
-m rows in the unit ball of {WIDTH} dimensions with targets <w, x> in [0, 1]; the last column is not 0 in {RARE_ROWS}
-rows only, where it is small and its weight large. `FocusedRegressor(AbsoluteOGD(low=0, high=1, radius={RADIUS:g}))`
-plays on the sample until the average of {SNAPSHOTS} snapshots, drawn uniformly from all rounds, is within epsilon of
-the target on every row; against it the same with uniform draws (`gamma=1`), which is SGD. Geometric means over
-{SEEDS} samples. The paper's orders are upper bounds with unnamed constants, so exponents are compared. SGD was run up
-to m = {last}.
+m rows in the unit ball of {WIDTH} dimensions with targets <w, x> in [0, 1]; the last column is nonzero in only
+{RARE_ROWS} rows, where it is small and its weight large. `FocusedRegressor(AbsoluteOGD(low=0, high=1,
+radius={RADIUS:g}))` plays on the sample until the average of {SNAPSHOTS} snapshots, drawn uniformly from all rounds, is
+within epsilon of the target on every row; it is compared with uniform draws (`gamma=1`), which is SGD. Geometric means
+over {SEEDS} samples. The paper's orders are upper bounds with unnamed constants, so exponents are compared. SGD was run
+up to m = {last}.
 
 The errors fall faster in epsilon than the bounds' 1/epsilon², for FOL and SGD alike: once the learner has settled, what
 is left in the average are the early snapshots, whose share falls like 1/T.
 
 The rare column is built to be hard. In a trial where it was larger (0.3 to 0.5 in five rows, weight -1; two samples,
-m = 1,000) SGD took only 1.1 to 1.3 times FOL's rounds: the gap is the worst case's, not every sample's.
+m = 1,000) SGD took only 1.1 to 1.3 times FOL's rounds: the gap is that of the worst case, not of every sample.
 """,
         [
             ("Worst error of any row at the end, over epsilon", "at most 1", f"{worst:.2f}"),

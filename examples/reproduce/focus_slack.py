@@ -87,13 +87,13 @@ def main() -> None:
         "Slack variables against outliers (Shalev-Shwartz & Wexler 2016, Section 4.2)",
         f"""
 The sample of the page on rare rows, {TYPICAL:,} typical and {RARE} rare ones, with the labels of k typical rows
-turned round. `FocusedClassifier(HingeOGD(lr=2), slack=Slack(K))` plays {ROUNDS:,} rounds on it with the budget K = k
+flipped. `FocusedClassifier(HingeOGD(lr=2), slack=Slack(K))` plays {ROUNDS:,} rounds on it with the budget K = k
 under either norm; predictions are the average of 51 snapshots. Errors on {TEST_ROWS:,} fresh rows of each kind, means
 of {SEEDS} samples, for k = {counts}. The paper has no numbers here, only the method and its aim.
 
-Slack goes to the rows that are drawn most, and cannot tell an outlier from a rare row that is not learned yet: the
-learner has to be quick. With a quarter of the step (lr 0.5, the slow learner) the rare rows are still wrong when the
-budget is handed out, and are forgiven like outliers.
+Slack goes to the rows that are drawn most, and cannot distinguish an outlier from a rare row that is not learned yet:
+the learner has to be quick. With a quarter of the step (lr 0.5, the slow learner) the rare rows are still wrong when
+the budget is handed out, and are forgiven like outliers.
 """,
         [
             (

@@ -127,13 +127,13 @@ def main() -> None:
 A separable sample of m unit rows in {WIDTH} dimensions: {HARD_ROWS} rows have margin 1/B under a unit vector, the
 others 1/2, so the norm of a separator of margin 1 is at most B. `FocusedClassifier(Perceptron())` holds the sample in
 its window and plays rounds (`replay`) until the majority of k = 2 ceil(ln m) + 1 snapshots, drawn uniformly from all
-rounds, errs on no row; against it, uniform draws (`gamma=1`) with the Perceptron and with SGD on the hinge loss,
-judged by their last learner. Geometric means over {SEEDS} samples; looked at every 5 % of the rounds. The theorem
-fixes orders, not constants, so orders are compared.
+rounds, errs on no row; it is compared with uniform draws (`gamma=1`) for the Perceptron and for SGD on the
+hinge loss, judged by their last learner. Geometric means over {SEEDS} samples; checked every 5 % of the rounds. The
+theorem fixes orders, not constants, so orders are compared.
 
 The paper's m B² for SGD is an upper bound, which our sample is built to come near: on rows drawn from a sphere all
 near the margin alike, uniform draws find a separator as fast as FOL or faster, since most draws then teach something.
-Uniform draws were measured up to m = {last_m:,}; beyond that a run would take 10⁷ rounds and more.
+Uniform draws were measured up to m = {last_m:,}; beyond that a run would take 10⁷ rounds or more.
 """,
         [
             (

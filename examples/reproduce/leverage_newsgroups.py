@@ -156,16 +156,16 @@ def write_page(frequent: np.ndarray, every: np.ndarray) -> None:
         "leverage_newsgroups",
         "Leveraging on pairs of newsgroups (Krause & Singer 2004, Figure 5 right)",
         f"""
-Single words, present or not, as features; sequential templates, one word a round; three quarters of the articles of
+The features are single words, present or not; sequential templates, one word a round; three quarters of the articles of
 each group, drawn at random, for training. The paper names neither its four pairs nor LLM's epsilon nor its vocabulary,
-and gives numbers in a picture only: orders and signs are compared. Ours: the two epsilons of the USPS experiment, the
-{WORDS:,} words that are in most training articles, and the later "bydate" collection (duplicates removed, 628 to 999
-articles a group instead of 1,000, of the headers only the subject). Test errors after
+and shows its results only in a figure: orders and signs are compared. Ours: the two epsilons of the USPS experiment,
+the {WORDS:,} words that occur in the most training articles, and the later "bydate" collection (duplicates removed, 628
+to 999 articles a group instead of 1,000, of the headers only the subject). Test errors after
 {" / ".join(f"{rounds:,}" for rounds in ROUNDS)} rounds, means of {SPLITS} random splits (10,000 rounds: of one).
-Epsilons of 0.02 and 0.3 and a smoothing of 0.000001 were also looked at, on one split of each pair; they are left out.
+Epsilons of 0.02 and 0.3 and a smoothing of 0.000001 were also tried, on one split of each pair; they are left out.
 
-On the frequent words the paper's order comes out, weakly: LLM is ahead in most cases at 100 and 1,000 rounds, and level
-at 10,000; single splits show the paper's 2 points and more, the means do not. A test set has 350 to 500 articles,
+On the frequent words the paper's order is reproduced, weakly: LLM is ahead in most cases at 100 and 1,000 rounds, and
+level at 10,000; single splits show the paper's 2 points and more, the means do not. A test set has 350 to 500 articles,
 and splits of one pair differ by a point or two in either direction, so one split, as in the paper, shows little.
 
 **With all words the lead at 1,000 rounds is gone**, though two splits do not settle it: on atheism / religion boosting
@@ -177,7 +177,7 @@ on the first of these splits boosting had touched 526 words, LLM 0.08 433 and LL
 """,
         rows,
         draw_gains(gains),
-        found="the paper's order comes out, but by tenths of a point and within the scatter of the splits",
+        found="the paper's order is reproduced, but by tenths of a point and within the scatter of the splits",
     )
 
 

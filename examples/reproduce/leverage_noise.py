@@ -68,15 +68,16 @@ def main() -> None:
 1,000 training rows from N(0, I) in 40 dimensions, labelled by a random hyperplane; the labels in the 1, 2, 3 or 4
 quartiles of largest margin are flipped with probability p. Log-loss boosting, LLM with epsilon = p and LLD with
 mu = ln((1-p)/p), parallel templates, {ITERATIONS:,} iterations each, {REPEATS} repeats, 1,000 clean test rows. The
-paper gives its numbers in a picture only, and neither its four values of p nor its number of iterations; ours are
+paper shows its results only in a figure, and gives neither its four values of p nor its number of iterations; ours are
 p = {", ".join(map(str, RATES))}, so orders and signs are compared. Lists of four are in the order of p.
 
 LLM and LLD minimise the same loss here (Section 4); LLD's step is limited by a sum over all rows and is shorter. With
 {20 * ITERATIONS:,} iterations at p = 0.2 and one contaminated quartile (2 repeats) the errors are boosting
 {long_run[0]:.1%}, LLM {long_run[1]:.1%}, LLD {long_run[2]:.1%}: the gap narrows with the iterations.
 
-Two things the paper does not say, or says otherwise: without any noise boosting is the best of the three, and under
-uniform noise the lead of LLM and LLD shrinks as p grows, to half a point at p = {RATES[-1]}, which is not "far lower".
+Two things that the paper does not say, or says differently: without any noise boosting is the best of the three, and
+under uniform noise the lead of LLM and LLD shrinks as p grows, to half a point at p = {RATES[-1]}, which is not "far
+lower".
 """,
         [
             (

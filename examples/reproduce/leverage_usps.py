@@ -69,12 +69,12 @@ def main() -> None:
         f"""
 One digit against the rest, ten times: 7,291 training and 2,007 test images of 16 x 16 pixels, scaled to [0, 1].
 Log-loss boosting, LLM with epsilon 0.08, 0.16 and variable (from 0.08, re-estimated every 100 steps), LLD with mu = 4;
-all parallel, each with the longest step its template condition allows. The paper's numbers are in a picture only, so
-orders and signs are compared; it does not say how its pixels were scaled nor how far its templates reached. Errors
+all parallel, each with the longest step its template condition allows. The paper shows its results only in a figure,
+so orders and signs are compared; it does not say how its pixels were scaled nor how far its templates reached. Errors
 below are means over the digits, after {STEPS[0]:,} / {STEPS[1]:,} steps.
 
 LLD's condition sums a_j M_ij^2 over all rows, which with {7291 * 256:,} entries leaves a step far shorter than the
-other algorithms'; its early lead in the paper does not come out with the template (a, ..., a).
+other algorithms'; its early lead in the paper is not reproduced with the template (a, ..., a).
 """,
         [
             ("boosting", "the baseline", listed["boosting"]),
@@ -95,7 +95,7 @@ other algorithms'; its early lead in the paper does not come out with the templa
         ],
         figure,
         found=f"after {STEPS[1]:,} steps LLM is better than boosting on {wins} of 10 digits, by up to {best.max():.2f} "
-        "points; the paper's early lead of LLD does not come out",
+        "points; the paper's early lead of LLD is not reproduced",
     )
 
 

@@ -241,41 +241,41 @@ def write_page(chosen: dict[str, list[np.ndarray]], penalties: dict[str, list[fl
         f"""
 As in the paper: balanced training rows drawn without replacement, a balanced test set of the others, one row
 at a time drawn from the training set with replacement, level 1, scale 1, no intercept, and of the penalties λ = 1, 0.1,
-..., 0.000001 the one with the lowest test error at any moment. Ours differs in this:
+..., 0.000001 the one with the lowest test error at any moment. Our experiment differs in this:
 
 - {cuts}. The paper has 25 trials and, to judge by its axes, 28 to 30 passes. At most {MOST_TEST_ROWS:,} test rows.
-- The paper's sido is not to be had. hiva, molecules described by binary columns too, stands in; its 135 positives
-  leave room for 160 balanced training rows.
+- The paper's sido is not available. hiva, whose rows are also molecules described by binary columns, stands in for it;
+  its 135 positives leave room for 160 balanced training rows.
 - Weights start at 0, not at random.
 - Columns are standardised by the training rows; the paper does not say how it prepared its columns. Five ways were
-  tried apart from this script (5 trials; cov, protein and hiva, raw units on cov only). In raw units every learner and
-  penalty stays at 47 % error or more. Lowest test errors of the step 1/(λt), the printed step and Pegasos, on cov,
+  tried separately from this script (5 trials; cov, protein and hiva, raw units on cov only). In raw units every learner
+  and penalty stays at 47 % error or more. Lowest test errors of the step 1/(λt), the printed step and Pegasos, on cov,
   protein and hiva: columns scaled to [0, 1] 28, 31, 27; 9, 16, 7; 32, 37, 32 %; rows of length 1 44, 43, 42; 17, 18,
   13; 32, 33, 30 %; standardised, then divided by √d 25, 27, 25; 8, 8, 7; 29, 30, 30 %. In none of them was the printed
   step ahead of Pegasos.
 
-The paper's numbers are in pictures only, so orders and signs are compared. Best penalties (step 1/(λt), step
+The paper shows its results only in figures, so orders and signs are compared. Best penalties (step 1/(λt), step
 1/√(λ(1+t)), Pegasos, second on short rows): {best}.
 
-**Where ours contradicts the paper, and why.**
+**Where our results contradict the paper, and why.**
 
 1. With the step that we read in the paper, 1/(s√(λ(1+t))), margin pursuit errs more than Pegasos on standardised
    columns. A row has a squared length of about d there. On cov even the last and shortest step, 1/123 at λ = 1, moves
    the row's own margin by 54/123 of its distance from the level: the weights never come to rest. On the same rows
    divided by √d the error falls to about that of the step 1/(λt). So it is the units, not the loss. The root in the
-   printed formula may also be meant to cover λ alone: 1/(s√λ(1+t)), tried apart from this script on 5 trials (1 for
-   digit5), came within half a point of Pegasos on cov, digit5 and protein.
+   printed formula may also be meant to cover λ alone: 1/(s√λ(1+t)), tried separately from this script on 5 trials (1
+   for digit5), came within half a point of Pegasos on cov, digit5 and protein.
 2. With the step 1/(λt) margin pursuit comes within one and a half points of Pegasos, and is not better on any of the
    four. The differences on cov and protein are half a point or less, over {TASKS["covtype"].trials} trials.
 3. Its margins spread less in absolute terms, but divided by their median they spread about as much as those of
    Pegasos, whose weights are longer. They are more symmetrical on digit5 and protein only.
 
-Pegasos' early peak and slow decline come out everywhere; the rise of margin pursuit comes out after the first pass, on
-digit5 only as a level that is reached before the first checkpoint.
+Pegasos' early peak and slow decline are reproduced everywhere; the rise of margin pursuit shows after the first pass,
+on digit5 only as a level that is reached before the first checkpoint.
 """,
         compare(chosen),
         draw_figure(chosen),
-        found="margin pursuit comes near Pegasos and is not better; Pegasos' early peak and slow decline come out",
+        found="margin pursuit comes near Pegasos but is no better; Pegasos' early peak and slow decline are reproduced",
     )
 
 

@@ -126,7 +126,7 @@ def main() -> None:
         f"""
 The lecture notes *Online Algorithms* bound the mistakes of two linear learners on any stream. Left: five passes over
 200 unit rows just at the margin, and the rows e_1, ..., e_d with d = 1/margin², all negative, which reach the bound.
-Middle: 2,000 unit rows in 5 dimensions with labels turned round by chance; the bound 1/margin² + (2/margin) TD, with
+Middle: 2,000 unit rows in 5 dimensions with labels flipped at random; the bound 1/margin² + (2/margin) TD, with
 TD the total distance by which rows miss the margin under the separator that labelled them, holds for every margin, so
 the best is shown. Right: 2d rows with four features of d each; positive are those with one of three more. {REPEATS}
 streams a point. The lecture's bound for Winnow is an order, O(ln d) for theta = d; its Lemmas 1 and 2 give the constant

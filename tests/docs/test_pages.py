@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import os
 import pkgutil
+import signal
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,18 +18,43 @@ from tools.site.console import Step, block_steps, read_steps, run_step, write_pa
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
-PAGES = sorted([DOCS / "start.md", *DOCS.glob("tutorials/*.md")])
+KAFKA = DOCS / "tutorials" / "kafka.md"
+PAGES = sorted({DOCS / "start.md", *DOCS.glob("tutorials/*.md")} - {KAFKA})
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_of_a_tutorial_prints_what_its_page_shows(page: Path, tmp_path: Path) -> None:
+    follow(page, tmp_path, {"PORT": str(free_port())})
+
+
+@pytest.mark.kafka
+@pytest.mark.xdist_group("kafka")
+def test_every_command_of_the_kafka_tutorial_prints_what_its_page_shows(kafka_broker: Any, tmp_path: Path) -> None:
+    kafka_broker.create_topic(name="scored")
+    follow(KAFKA, tmp_path, {"BROKER": kafka_broker.bootstrap})
+
+
+def follow(page: Path, folder: Path, variables: dict[str, str]) -> None:
+    """Run the commands of a page, compare what they print, and end what they leave running."""
     steps = read_steps(page.read_text(encoding="utf-8"))
     assert steps, f"{page} must have a console block"
-    for step in steps:
-        printed = run_step(step, tmp_path) + "\n"
-        same = doctest.OutputChecker().check_output(step.expected + "\n", printed, FLAGS)
-        assert same, f"$ {step.command}\nthe page shows:\n{step.expected}\nit printed:\n{printed}"
+    try:
+        for step in steps:
+            printed = run_step(step, folder, variables) + "\n"
+            same = doctest.OutputChecker().check_output(step.expected + "\n", printed, FLAGS)
+            assert same, f"$ {step.command}\nthe page shows:\n{step.expected}\nit printed:\n{printed}"
+    finally:
+        for left in folder.glob("*.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(left.read_text(encoding="utf-8")), signal.SIGKILL)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def test_a_block_is_read_as_commands_and_what_they_print() -> None:
