@@ -36,19 +36,28 @@ demo: $(VENV)/.run ## Run the embedded demonstration: a stream with a rare slice
 	$(BIN)/maxloss demo
 	@echo 'the command is $(BIN)/maxloss; source $(BIN)/activate puts it on the PATH of this shell'
 
-test: $(VENV)/.dev ## Run all tests, doctests and the README's examples
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+test: $(VENV)/.dev ## Run the tests, doctests and the README's examples (under 8 minutes on 2 idle cores)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m 'not slow' $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev ## Run what `make test` leaves out: killed processes, browsers, notebooks, Ray
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m slow $(PYTEST_ARGS)
+
+test-all: test test-slow ## Run every test, as CI does
+
+test-lowest: $(VENV)/.dev ## Run the tests of the learners with the oldest dependencies that pyproject.toml allows
+	$(BIN)/python -m tools.lowest_versions
 
 test-again: $(VENV)/.dev ## Run the tests that failed last time once more, one by one; more than five are not worth it
 	$(BIN)/python -m tools.failed_tests --most 5 -- $(PYTEST_ARGS)
 
-lint: $(VENV)/.dev ## Check style, types and the import rules
+lint: $(VENV)/.dev ## Check style, types, spelling and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 	PYTHONPATH=.:connectors $(BIN)/lint-imports
 
-format: $(VENV)/.dev ## Rewrite the code in the house style
+format: $(VENV)/.dev ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -80,4 +89,4 @@ wheel: $(VENV)/.dev ## Build the wheel and the source distribution into dist/
 clean: ## Remove the environment and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.PHONY: help setup demo test test-again lint format bench bench-quick kafka reproduce torture mutants docs wheel clean
+.PHONY: help setup demo test test-slow test-all test-lowest test-again lint format bench bench-quick kafka reproduce torture mutants docs wheel clean

@@ -39,3 +39,8 @@ def test_a_choice_lists_the_choices() -> None:
     require_choice("step", "sqrt", ("sqrt", "inverse"))
     with pytest.raises(ValueError, match=r"^step must be one of 'sqrt', 'inverse', got 3$"):
         require_choice("step", 3, ("sqrt", "inverse"))
+
+
+def test_a_count_that_no_memory_holds_is_refused_without_its_digits() -> None:
+    with pytest.raises(ValueError, match=r"window must be at most \d+, which is more than any memory holds, got more$"):
+        require_count("window", 10**400)

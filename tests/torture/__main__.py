@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,13 +22,14 @@ from tests.torture.kills import AUTO, MODEL, Killed, kill_on_a_file, kill_on_a_f
 
 __all__ = ["main"]
 
-WORDS = ["kills", "kafka", "fuzz", "threads", "faults", "soak"]
+WORDS = ["kills", "kafka", "ray", "fuzz", "threads", "faults", "soak"]
 
 
 def read_words() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="of each kind")
     parser.add_argument("--rows", type=int, default=20_000, help="of each run that is killed")
+    parser.add_argument("--ray-kills", type=int, default=20, help="of each kind, on Ray")
     parser.add_argument("--records", type=int, default=1_000_000, help="damaged records")
     parser.add_argument("--checkpoints", type=int, default=20_000, help="changed checkpoints")
     parser.add_argument("--odd-rows", type=int, default=100_000)
@@ -89,6 +92,17 @@ def outage_row(how: str, rows: int) -> tuple[str, str, str, bool]:
     return what, amount, f"{found['lost']} lost, {found['twice']} twice", True
 
 
+def ray_row(victim: str, kills: int) -> tuple[str, str, str, bool]:
+    what = "Kafka and Ray, " + ("2, 3, then 1 workers" if victim == "rescale" else f"the {victim} killed")
+    command = [sys.executable, "-m", "tests.torture.ray_kills", victim, str(kills)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    if done.returncode:
+        return what, f"{kills} kills", done.stderr[-500:].replace("\n", " "), False
+    found = json.loads(done.stdout.splitlines()[-1])
+    told = f"{found['lost']} lost, {found['twice']} twice, {'' if found['identical'] else 'NOT '}identical to the bit"
+    return what, f"{found['kills']} kills, {found['rows']:,} rows", told, found["holds"]
+
+
 def threads_row(seconds: int, debug: bool) -> tuple[str, str, str, bool]:
     found: dict[str, Any] = run_child("threads", seconds, 1, debug=debug)
     calls = sum(sum(counts.values()) for counts in found.get("calls", {}).values())
@@ -122,6 +136,9 @@ def torture(words: argparse.Namespace, table: Table) -> None:
             table.add(lambda how=how: killed_row(lambda f: kill_on_a_followed_file(f, words.kills, words.rows, how)))
     if "kafka" in wanted:
         torture_kafka(words, table)
+    if "ray" in wanted:
+        for victim in ("worker", "driver", "broker", "rescale"):
+            table.add(lambda victim=victim: ray_row(victim, words.ray_kills))
     if "fuzz" in wanted:
         table.add(lambda: child_row("damaged records, all decoders", "records", "decoder_fuzz", words.records, 1))
         table.add(lambda: child_row("odd rows", "rows", "row_fuzz", words.odd_rows, 1))

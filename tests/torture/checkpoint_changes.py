@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from stream_maxloss.checkpoint import Content
 
@@ -23,7 +24,10 @@ def change(content: Content, generator: random.Random) -> Content:
     """Return a copy with one or two things changed: entries, lengths and types of arrays, or plain values."""
     changed = copy.deepcopy(content)
     for _ in range(generator.choice((1, 1, 2))):
-        if changed.arrays and generator.random() < 0.6:
+        if changed.tables and generator.random() < 0.1:
+            name = generator.choice(sorted(changed.tables))
+            changed.tables[name] = change_table(changed.tables[name], generator)
+        elif changed.arrays and generator.random() < 0.6:
             name = generator.choice(sorted(changed.arrays))
             if generator.random() < 0.02:
                 del changed.arrays[name]
@@ -52,6 +56,19 @@ def change_array(array: Any, generator: random.Random) -> Any:
         generator.shuffle(flat := array.reshape(-1).tolist())
         array = np.array(flat, dtype=array.dtype).reshape(array.shape)
     return array
+
+
+def change_table(table: pa.Table, generator: random.Random) -> pa.Table:
+    """Return a table with rows or a column left out, repeated, or of another kind."""
+    choice, place = generator.randrange(4), generator.randrange(table.num_columns)
+    if choice == 0:
+        return table.slice(0, generator.randrange(table.num_rows + 1))
+    if choice == 1:
+        return pa.concat_tables([table, table.slice(0, generator.randrange(table.num_rows + 1))])
+    if choice == 2:
+        return table.remove_column(place)
+    kind = generator.choice([pa.null(), pa.list_(pa.int8()), pa.string(), pa.float64(), pa.bool_(), pa.binary()])
+    return table.set_column(place, table.column_names[place], pa.nulls(table.num_rows, kind))
 
 
 def change_value(value: Any, generator: random.Random) -> Any:

@@ -6,6 +6,9 @@ a hang, an error that is not ours, or two commands of which one takes what the o
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import json
 import random
 import shutil
@@ -17,15 +20,18 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import click
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from checkpoint_changes import change
 from forked import outcome
-from fuzzed_models import MODELS
+from fuzzed_models import LATE, MIXED, MODELS, WATCHED
 
 from stream_maxloss.checkpoint import CheckpointStore, Content
 from stream_maxloss.errors import CheckpointError, StreamMaxlossError
 from stream_maxloss.run import Columns, Tail, load_run
+from stream_maxloss.run.history import History
 from stream_maxloss.run.saved import verify_run
 
 GROUP = 20
@@ -33,6 +39,12 @@ GROUP = 20
 ALLOWED = ("holds a run whose", "was learned from the columns", "a checkpoint of the model must be made")
 SECONDS = 120
 SLOWEST = 3.0  # seconds of processor time for one checkpoint, which takes a tenth of one otherwise
+WORDS = ["loan", "late", "paid", "twice", "never", "cash"]
+COMMANDS: list[list[str]] = [
+    *(["inspect", "CHECKPOINT"], ["hard", "CHECKPOINT"], ["explain", "CHECKPOINT"], ["export", "CHECKPOINT"]),
+    *(["explain", "CHECKPOINT", "--row", '{"a": 1, "b": "x"}'], ["export", "CHECKPOINT", "--to", "onnx", "-f", "OUT"]),
+    ["predict", "SOURCE", "-c", "CHECKPOINT", "-p", "OUT"],
+]
 MEMORY = Path("/dev/shm")  # where every file that is forced to the disk costs nothing
 
 
@@ -42,12 +54,19 @@ class DisagreementError(Exception):
 
 def make_rows(path: Path, count: int) -> None:
     generator = random.Random(5)
-    lines = ["a,b,kind,y,c,z"]
-    for _ in range(count):
+    lines, labels, mixed = ["a,b,kind,y,c,z,id"], ["id,y"], []
+    for number in range(count):
         a, b = generator.gauss(0, 1), generator.gauss(0, 1)
         kind, label = "rare" if a > 1 else "usual", "low" if b < -0.5 else "high" if b > 0.5 else "middle"
-        lines.append(f"{a:.3f},{b:.3f},{kind},{str(a > b).lower()},{label},{a + b:.3f}")
+        lines.append(f"{a:.3f},{b:.3f},{kind},{str(a > b).lower()},{label},{a + b:.3f},k{number}")
+        # Some labels come before their rows, some twice, some never.
+        labels += [f"k{other},{str(a > b).lower()}" for other in (number, number + 40)[: generator.randrange(3)]]
+        words = " ".join(generator.choice(WORDS) for _ in range(8))
+        nested = {"place": {"x": a, "y": b}, "tags": WORDS[: generator.randrange(3)], "kind": kind, "note": words}
+        mixed.append(json.dumps({"when": f"2024-01-{number % 28 + 1:02}T10:00:00", **nested, "y": a > b}))
     path.write_text("\n".join(lines) + "\n")
+    path.with_name("labels.csv").write_text("\n".join(labels) + "\n")
+    path.with_name("mixed.jsonl").write_text("\n".join(mixed) + "\n")
 
 
 class Patient:
@@ -55,7 +74,8 @@ class Patient:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.make, self.target, self.task, self.delay = MODELS[name]
-        self.name, self.source = name, folder / "rows.csv"
+        self.name, self.source = name, folder / ("mixed.jsonl" if name in MIXED else "rows.csv")
+        self.turns = itertools.count()
         real = folder / name
         with self.tail(real, 200, predictions=folder / f"{name}.jsonl") as tail:
             tail.run()
@@ -63,8 +83,14 @@ class Patient:
         self.content: Content = CheckpointStore(real).load()
 
     def tail(self, folder: Path, limit: int | None = None, **options: Any) -> Tail:
-        targets = tuple(name for name in ("y", "c", "z") if name != self.target)
+        targets = () if self.name in MIXED else tuple(name for name in ("y", "c", "z", "id") if name != self.target)
         columns = Columns(self.target, slice_by="kind", exclude=targets)
+        if self.name in LATE:
+            # The target is in the rows, too, and not looked at.
+            columns = Columns("y", slice_by="kind", key="id", exclude=("y", "c", "z"))
+            options["labels"] = self.source.with_name("labels.csv")
+        if self.name in WATCHED:
+            options |= {"alerts": ["accuracy>0 for 10", "bad<1"], "attachments": {"history": History()}}
         metrics = ["mae"] if self.target == "z" else ["accuracy"]
         options |= {"metrics": metrics, "task": self.task, "delay": self.delay, "limit": limit}
         return Tail(self.source, self.make(), columns, checkpoint=folder, **options)
@@ -84,9 +110,7 @@ def use(patient: Patient, folder: Path, predictions: Path) -> bool:
     if not is_whole:
         raise DisagreementError(f"load_run takes what verify refuses: {problem}")
     model.predict_one({"a": 1.0, "b": 2.0})
-    focused = getattr(model, "_last_step", model)
-    if hasattr(focused, "hardest"):
-        focused.hardest(5)
+    look_at(patient, folder)
     predictions.write_bytes(patient.predictions)
     try:
         tail = patient.tail(folder, predictions=predictions)
@@ -98,6 +122,21 @@ def use(patient: Patient, folder: Path, predictions: Path) -> bool:
     except StreamMaxlossError:
         pass  # a position that may be, but is not one of this file
     return False
+
+
+def look_at(patient: Patient, folder: Path) -> None:
+    """Ask the commands that only read, one of them each time."""
+    from stream_maxloss.cli.app import app
+
+    places = {"CHECKPOINT": str(folder), "SOURCE": str(patient.source), "OUT": str(folder.with_name("looked.jsonl"))}
+    words = [places.get(word, word) for word in COMMANDS[next(patient.turns) % len(COMMANDS)]]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            app.main(words, standalone_mode=False)
+        except CheckpointError as error:
+            raise DisagreementError(f"{words[0]} refuses what verify takes: {error}") from error
+        except (StreamMaxlossError, click.ClickException, click.exceptions.Exit):
+            pass  # not for this model, or a row that it cannot be
 
 
 def refuse_too(patient: Patient, folder: Path, problem: str | None) -> None:

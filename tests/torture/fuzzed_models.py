@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_maxloss.concepts import Elimination, OnlineToPAC
 from stream_maxloss.expand import Bins, Ferns
+from stream_maxloss.experts import Mixture
 from stream_maxloss.focus import FocusedClassifier, FocusedRegressor, Slack, SubSample
 from stream_maxloss.linear import (
     LLD,
@@ -14,6 +15,7 @@ from stream_maxloss.linear import (
     AbsoluteOGD,
     BalancedWinnow,
     HingeOGD,
+    Logistic,
     MarginPursuit,
     Pegasos,
     Perceptron,
@@ -22,7 +24,7 @@ from stream_maxloss.linear import (
 )
 from stream_maxloss.mixture import AutoClassifier, AutoRegressor
 
-__all__ = ["MODELS"]
+__all__ = ["LATE", "MIXED", "MODELS", "WATCHED"]
 
 SMALL: dict[str, Any] = {"window": 50, "replays": 2, "seed": 1}
 
@@ -47,4 +49,19 @@ MODELS: dict[str, tuple[Callable[[], Any], str, str | None, int]] = {
     "ferns": (lambda: Ferns(ferns=4, depth=2, rows=20, seed=1) | HingeOGD(), "y", None, 0),
     "certificate": (lambda: OnlineToPAC(HingeOGD(), 0.2, 0.1), "y", None, 0),
     "elimination": (lambda: Elimination(threshold=0.0, on_contradiction="reset"), "y", None, 0),
+    "experts": (lambda: Mixture([Perceptron(), Logistic(), Scaler() | Pegasos()]), "y", None, 0),
+    "classes": (lambda: Scaler() | FocusedClassifier(Logistic(), **SMALL), "c", "class", 0),
+    "late labels": (lambda: Scaler() | FocusedClassifier(HingeOGD(), **SMALL), "y", None, 0),
+    "late labels, auto": (lambda: AutoClassifier(memory=60, compute="least", seed=1), "y", "binary", 0),
+    "mixed columns": (lambda: Scaler() | FocusedClassifier(HingeOGD(), **SMALL), "y", None, 0),
+    "mixed columns, auto": (lambda: AutoClassifier(memory=60, compute="least", seed=1), "y", "binary", 0),
 }
+
+LATE = ("late labels", "late labels, auto")
+"""Those whose labels come from a source of their own."""
+
+MIXED = ("mixed columns", "mixed columns, auto")
+"""Those that read dates, free text, structs and lists."""
+
+WATCHED = ("quota", "classes", "late labels")
+"""Those with alerts and a history."""

@@ -129,7 +129,7 @@ def main() -> None:
     log = LOG.read_text()
     if "Traceback" in log:
         sys.exit(f"a run printed a traceback: {log[log.index('Traceback') :][:2000]}")
-    resumed = set(re.findall(r"going on from checkpoint (\d+)", log))
+    resumed = set(re.findall(r"resuming from checkpoint (\d+)", log))
     LOG.unlink()
     sys.stdout.write(json.dumps({"killed": killed, "resumed": len(resumed)}) + "\n")
 

@@ -42,7 +42,7 @@ def kill_a_service(folder: Path, kills: int, seed: int = 5) -> Killed:
             "unix:service.sock",
             "--checkpoint-every",
             "1s",
-            "--keep",
+            "--keep-checkpoints",
             "10000",
         ],
         "kills": kills,
@@ -75,7 +75,7 @@ def judge(folder: Path, killed: int) -> Killed:
     lost = sum(number not in logged for number in acknowledged)
     twice = sum(count > 1 for count in logged.values())
     counted = content.counters["learned"] == len(rows) == steps_of(model)
-    resumed = (folder / "serve.log").read_text().count("going on from checkpoint")
+    resumed = (folder / "serve.log").read_text().count("resuming from checkpoint")
     return Killed("service", killed, resumed, len(rows), lost, twice, counted and same(model, twin))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from .children import run_child
 from .faults import FAULTS, run_fault, why_not
+from .serve_fuzz import fuzz
 
 
 def test_damaged_records_are_rows_or_faults_in_every_decoder() -> None:
@@ -47,3 +49,9 @@ def test_memory_and_checkpoints_stay_flat_also_when_text_never_comes_twice(disti
     result = run_child("soak", 400_000, 5000, distinct)
     assert result["memory_growth"] < 0.05, result
     assert result["checkpoint_growth"] < 0.1, result
+
+
+def test_a_service_answers_any_request_with_2xx_or_4xx(tmp_path):
+    found = asyncio.run(fuzz(tmp_path, 400, seed=3))
+    assert found["tracebacks"] == 0
+    assert {200, 400, 404, 405, 415, 422} <= found["statuses"].keys()

@@ -2,7 +2,8 @@
 
 A block fenced as `console` holds commands after `$ ` and, below each, what it prints; a line ending with a backslash
 goes on in the next one. All blocks of a page run one after the other in one empty folder, with bash. In what is
-expected `...` stands for anything, as in doctests.
+expected `...` stands for anything, as in doctests. A page may use variables that it asks the reader to set, such as the
+address of a broker; they are taken from the environment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,16 +62,16 @@ def block_steps(block: str) -> list[Step]:
     return [*steps, Step("\n".join(commands), "\n".join(printed))] if commands else steps
 
 
-def run_step(step: Step, folder: Path) -> str:
-    """Run a command as a reader would, and return what it prints on both streams; it must end with 0."""
+def run_step(step: Step, folder: Path, variables: Mapping[str, str] | None = None) -> str:
+    """Run a command as a reader would who has set some variables, and return what it prints; it must end with 0."""
     commands = Path(sys.executable).parent
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAXLOSS_", "STREAM_MAXLOSS_"))}
     path = os.pathsep.join([str(commands), kept.get("PATH", "")])
     source = os.pathsep.join([str(PROJECT), str(PROJECT / "connectors")])
     done = subprocess.run(
-        ["bash", "-c", step.command],
+        ["bash", "-o", "pipefail", "-c", step.command],
         cwd=folder,
-        env={**kept, "PATH": path, "PYTHONPATH": source, "NO_COLOR": "1", "COLUMNS": "110"},
+        env={**kept, **(variables or {}), "PATH": path, "PYTHONPATH": source, "NO_COLOR": "1", "COLUMNS": "110"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

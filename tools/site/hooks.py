@@ -1,17 +1,20 @@
-"""Hooks of `mkdocs build`: no page asks another host for anything, and `llms.txt` lists all pages."""
+"""Hooks of `mkdocs build`: equations without scripts, no request to another host, and `llms.txt`."""
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["on_files", "on_page_markdown", "on_post_build", "on_post_page", "on_post_template"]
+__all__ = ["on_files", "on_page_content", "on_page_markdown", "on_post_build", "on_post_page", "on_post_template"]
 
 # The offline search wants a shim for workers, which the theme would fetch from elsewhere.
 SHIM = re.compile(r"https://[^\"']*/iframe-worker/shim")
 LOCAL_SHIM = "assets/iframe-worker.js"
+# What the Markdown extension for equations leaves behind, in a line and as a block.
+EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 _titles: dict[str, str] = {}
 
@@ -27,6 +30,20 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     heading = re.search(r"^# (.+)$", markdown, re.MULTILINE)
     _titles[page.file.src_uri] = heading.group(1).replace("`", "") if heading else page.file.src_uri
     return markdown
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Turn equations into MathML, which browsers draw by themselves."""
+    return EQUATION.sub(as_mathml, html)
+
+
+def as_mathml(equation: re.Match[str]) -> str:
+    """Return one equation as MathML."""
+    from latex2mathml.converter import convert
+
+    element, latex = equation.groups()
+    drawn = convert(html.unescape(latex), display="block" if element == "div" else "inline")
+    return f"<{element}>{drawn}</{element}>"
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
