@@ -62,7 +62,10 @@ def learn_one(features: int) -> Pieces:
 
     rows = len(stream)
     yield "loop and an empty Python call", cost(each(lambda x, y: None), rows)
-    yield "kernel that reads the dict and scores", cost(each(lambda x, y: model.score_row(model.shortcut, x)), rows)
+    yield (
+        "kernel that reads the dict and scores",
+        cost(each(lambda x, y: model.kernels.score_row(model.shortcut, x)), rows),
+    )
     yield "predict_one", cost(each(lambda x, y: ours.predict_one(x)), rows)
     yield "learn_one", cost(each(ours.learn_one), rows)
     yield "River's predict_one", cost(each(lambda x, y: peer.predict_one(x)), rows)

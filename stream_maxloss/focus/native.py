@@ -18,6 +18,7 @@ from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.batch_checks import check_length
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel, fits
+from stream_maxloss.linear.row_kernels import row_kernels
 from stream_maxloss.linear.scaled import scale_rows_of
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.sums import OVERFLOW, fault_kind
@@ -96,7 +97,7 @@ class NativeReplay:
             has_slack, has_snapshots = self.game.slack.active, len(self._copies) > 0
             policy = type(self.game.player.policy)
             self._plays[has_share] = Play(
-                self.model.program,
+                row_kernels(self.model.program),
                 loss,
                 output,
                 policy.seen,

@@ -47,6 +47,7 @@ from stream_maxloss.linear.logistic import logistic
 from stream_maxloss.linear.memory import CAPACITY, HEADER, ROW_LENGTH
 from stream_maxloss.linear.passes import inner_kernels
 from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.row_kernels import RowKernels
 from stream_maxloss.machine.compiled import inner, made_once
 from stream_maxloss.machine.pointers import load, load_integer, load_short, store, store_integer, store_short
 from stream_maxloss.machine.vectors import prefetch
@@ -61,7 +62,7 @@ class Play:
 
     Parameters
     ----------
-    program
+    kernels
         The learner's.
     loss, output
         Codes from `arrays`.
@@ -73,7 +74,7 @@ class Play:
 
     """
 
-    program: Program
+    kernels: type[RowKernels]
     loss: int
     output: int
     seen: Callable[..., float]
@@ -84,6 +85,11 @@ class Play:
     has_snapshots: bool
     has_slices: bool = False
     is_hard: bool = False
+
+    @property
+    def program(self) -> Program:
+        """The learner's program."""
+        return self.kernels.program
 
 
 @inner

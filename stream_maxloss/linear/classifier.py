@@ -51,14 +51,14 @@ class LinearClassifier(Learner, base.MiniBatchClassifier):
             sign = sign_of(y)
         # `LinearModel.learn` written out: a call less.
         model = self._model
-        if not (0.0 < w < INFINITY and model.learn_row(model.shortcut, x, sign, w) == 0):
+        if not (0.0 < w < INFINITY and model.kernels.learn_row(model.shortcut, x, sign, w) == 0):
             model.learn(x, sign, w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> bool:
         """Return True iff the score is not negative."""
         # `LinearModel.score` written out: a call less.
         model = self._model
-        score = model.score_row(model.shortcut, x)
+        score = model.kernels.score_row(model.shortcut, x)
         return (score if score - score == 0.0 else model.score_slowly(x)) >= 0.0
 
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[bool, float]:

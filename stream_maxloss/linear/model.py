@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from stream_maxloss.linear.additive import Rule, additive
 from stream_maxloss.linear.batches import changed_meanwhile, check_columns, learn_frame, score_frame
 from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value
 from stream_maxloss.linear.memory import fits
-from stream_maxloss.linear.passes import UNREADABLE, learn_dict, learn_sparse_row, score_dict, score_sparse_row
+from stream_maxloss.linear.passes import learn_sparse_row, score_sparse_row
 from stream_maxloss.linear.program import Program
+from stream_maxloss.linear.row_kernels import row_kernels
 from stream_maxloss.machine.dict_values import PLAIN_NUMBERS
 from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import read_row
@@ -99,7 +100,7 @@ class LinearModel:
         adapted: float = 0.0,
         own: int = 0,
     ) -> None:
-        self.program = program
+        self.kernels = row_kernels(program)
         self.features: FeatureMap | HashedFeatureMap
         self.features = FeatureMap() if hash_bits is None else HashedFeatureMap(hash_bits)
         self.initial = initial or (0.0,) * program.vectors
@@ -125,8 +126,7 @@ class LinearModel:
 
     def _forget_row(self) -> None:
         """Drop the short cut for rows with the names of the last one."""
-        self.score_row: Callable[..., float] = score_nothing
-        self.learn_row: Callable[..., int] = learn_nothing
+        self.kernels = row_kernels(self.kernels.program)
         self.shortcut: tuple[Any, ...] = NOWHERE
         self._scored = 0
         self._is_at_hand = False
@@ -137,8 +137,15 @@ class LinearModel:
         return {"features": self.features, "initial": self.initial, "memory": self.memory, "program": self.program}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        self.kernels = row_kernels(state.pop("program"))
         self.__dict__.update(state)
         self._begin()
+
+    @property
+    def program(self) -> Program:
+        """What the learner does to its memory."""
+        return self.kernels.program
 
     def __enter__(self) -> None:
         # `with model:` keeps other calls out: of other threads, and of Python code that a row may run.
@@ -180,7 +187,7 @@ class LinearModel:
         self.shortcut = (address_of(memory), columns_at, PLAIN_NUMBERS, *names, memory, columns)
         # Made for the second row of the same names: the first one has waited for a kernel already.
         if is_known:
-            self.learn_row = learn_dict(self.program)
+            self.kernels = row_kernels(self.program, True, self.kernels.scores)
 
     def _remember_scored(self, x: Mapping[Hashable, Any], columns: NDArray[np.int64]) -> None:
         """Set up the short cut from a row that is scored: after a batch no row that was learned has done so."""
@@ -197,7 +204,7 @@ class LinearModel:
         """
         if not 0.0 < w < INFINITY:
             raise ValueError(f"w must be positive and finite, got {w!r}; leave out rows that should not count")
-        self._is_at_hand = self.learn_row(self.shortcut, x, target, w) == 0
+        self._is_at_hand = self.kernels.learn_row(self.shortcut, x, target, w) == 0
         if not self._is_at_hand:
             self._learn_slowly(x, target, w)
 
@@ -225,7 +232,7 @@ class LinearModel:
 
     def score(self, x: Mapping[Hashable, Any]) -> float:
         """Return the score of one row."""
-        score = self.score_row(self.shortcut, x)
+        score = self.kernels.score_row(self.shortcut, x)
         return score if score - score == 0.0 else self.score_slowly(x)
 
     def score_slowly(self, x: Mapping[Hashable, Any]) -> float:
@@ -233,7 +240,7 @@ class LinearModel:
         if self.shortcut is not NOWHERE and x.keys() == set(self._names):
             self._scored += 1
             if self._scored > 1:
-                self.score_row = score_dict(self.program)
+                self.kernels = row_kernels(self.program, self.kernels.learns, True)
         columns, values = read_row(x, self.features, learn=False)
         memory = self.memory
         check_columns(memory, int(columns.max(initial=-1)))
@@ -342,13 +349,3 @@ class LinearModel:
         with self:
             self.features = features
             self._replace(memory)
-
-
-def score_nothing(*arguments: Any) -> float:
-    """Stand in for the fast way while there is none."""
-    return math.nan
-
-
-def learn_nothing(*arguments: Any) -> int:
-    """Stand in for the fast way while there is none."""
-    return UNREADABLE
