@@ -28,6 +28,7 @@ NAMES = (
     "kafka",
     "command_line",
     "cold_start",
+    "scale",
     "serve",
     "memory",
     "quality",

@@ -84,8 +84,8 @@ def start_broker() -> Any:
     return local_broker(fetch_kafka())
 
 
-def fill(address: str, topic: str, rows: int) -> None:
-    """Make the topic and write seeded messages to it."""
+def fill(address: str, topic: str, rows: int, labelled: bool = False) -> None:
+    """Make the topic and write seeded messages to it, with a label y if they are to be learned."""
     import json
 
     import numpy as np
@@ -97,7 +97,10 @@ def fill(address: str, topic: str, rows: int) -> None:
     client.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
     producer = Producer({"bootstrap.servers": address, "linger.ms": 50, "queue.buffering.max.messages": 2 * rows})
     values = np.round(np.random.default_rng(7).standard_normal((10_000, FIELDS)), 4).tolist()
-    messages = [json.dumps({f"field_{j}": value for j, value in enumerate(row)}).encode() for row in values]
+    objects: list[dict[str, Any]] = [{f"field_{j}": value for j, value in enumerate(row)} for row in values]
+    if labelled:
+        objects = [{**fields, "y": sum(row) > 0.0} for fields, row in zip(objects, values, strict=True)]
+    messages = [json.dumps(fields).encode() for fields in objects]
     for row in range(rows):
         producer.produce(topic, messages[row % len(messages)])
         if row % 10_000 == 0:
