@@ -43,7 +43,7 @@ def as_mathml(equation: re.Match[str]) -> str:
 
     element, latex = equation.groups()
     drawn = convert(html.unescape(latex), display="block" if element == "div" else "inline")
-    return f"<{element}>{drawn}</{element}>"
+    return f'<{element} class="equation">{drawn}</{element}>' if element == "div" else f"<{element}>{drawn}</{element}>"
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
