@@ -171,6 +171,8 @@ def build(description: Any) -> Any:
     register_own()
     name, params = _class_and_params(description)
     if (pipeline := pipeline_class(name)) is not None:
+        if not params.get("steps"):
+            raise RefusedError(f"{name} must have at least one step, got {params!r:.100}")
         try:
             return pipeline(*((str(step), build(part)) for step, part in params["steps"]))
         except (LookupError, ValueError, TypeError) as error:

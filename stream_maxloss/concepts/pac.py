@@ -201,10 +201,15 @@ class OnlineToPAC(Conservative):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, around a `model` and a `hypothesis` that are what they were."""
-        self._n_mistakes, self._run, self._n_rows = int(state["stage"]) - 1, int(state["run"]), int(state["rows"])
-        self._certificate = None
-        if "certificate.stage" in state:
-            self._certificate = self._certify(*(int(state[f"certificate.{name}"]) for name in COUNTERS))
+        stage, run, rows = (int(state[name]) for name in ("stage", "run", "rows"))
+        issued = [int(state[f"certificate.{name}"]) for name in COUNTERS] if "certificate.stage" in state else None
+        if stage < 1 or run < 0 or stage - 1 + run > rows:
+            raise ValueError(f"stage and run must be of {rows} rows, got {stage} and {run}; use another checkpoint")
+        # A run that is complete without its certificate would never end: it waits for no row more.
+        if (issued is None or issued[0] != stage) and run >= stage_length(self.epsilon, self.delta, stage):
+            raise ValueError(f"a run of {run} rows in stage {stage} must have its certificate; use another checkpoint")
+        self._n_mistakes, self._run, self._n_rows = stage - 1, run, rows
+        self._certificate = None if issued is None else self._certify(*issued)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

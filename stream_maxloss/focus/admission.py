@@ -69,6 +69,10 @@ class Admission:
         """
         raise NotImplementedError
 
+    def held(self, counts: Integers) -> int | None:
+        """Return how many slots must be in use where the counts tell it; None where they do not."""
+        return None
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
@@ -88,6 +92,10 @@ class AdmitAll(Admission):
     ) -> int:
         """Return the slots in turn."""
         return counts[ADMITTED] % counts[CAPACITY]
+
+    def held(self, counts: Integers) -> int:
+        """Return the rows that entered, or all slots."""
+        return int(min(counts[ADMITTED], counts[CAPACITY]))
 
 
 class SubSample(Admission):
@@ -144,6 +152,10 @@ class SubSample(Admission):
             return -1
         return counts[ADMITTED] % counts[CAPACITY]
 
+    def held(self, counts: Integers) -> int:
+        """Return the rows that entered, or all slots."""
+        return int(min(counts[ADMITTED], counts[CAPACITY]))
+
     def failure_bound(self, outliers: float, rare: float) -> float:
         """Bound the probability of a bad sub-sample by theorem 3."""
         rate = self.probability
@@ -162,6 +174,10 @@ class Reservoir(Admission):
             return counts[SEEN]
         slot = next_below(generator, counts[SEEN] + 1)
         return slot if slot < counts[CAPACITY] else -1
+
+    def held(self, counts: Integers) -> int:
+        """Return the rows that came, or all slots."""
+        return int(min(counts[SEEN], counts[CAPACITY]))
 
 
 class ClassQuota(Admission):

@@ -186,6 +186,8 @@ class Gate:
             raise ValueError(
                 f"counts must be those of {capacity} slots and {len(labels)} labels, got {counts.tolist()}"
             )
+        if self.admission.held(counts) not in (None, counts[HELD]):
+            raise ValueError(f"counts must be those of {self.admission!r}, got {counts.tolist()}")
         held = queues[:, : len(labels)]
         if (held[:COUNT] >= capacity).any() or (self.by_label and held[COUNT].sum() != counts[HELD]):
             raise ValueError(f"table must hold the {counts[HELD]} rows of the window by class, got {queues.tolist()}")

@@ -105,6 +105,23 @@ def check_outside(content: Content) -> None:
     require(isinstance(values.get("named_metrics", True), bool), "'named_metrics' must be yes or no", "something else")
     require("source" in content.sources, "the source's position must be there", sorted(content.sources))
     check_positions(content)
+    if has_late_labels(content):
+        label_position(content)
+
+
+def has_late_labels(content: Content) -> bool:
+    """Return whether labels came from a source of their own; a part of what tells may have been taken out."""
+    return content.values["run"].get("label-ttl") is not None or "late" in content.values
+
+
+def label_position(content: Content) -> dict[str, Any]:
+    """Return where the source of labels stands; CheckpointError if the checkpoint does not say it."""
+    position = content.sources.get("labels")
+    if not isinstance(position, dict):
+        raise CheckpointError(
+            f"a checkpoint must hold the position of the labels, got {position!r}; use another checkpoint"
+        )
+    return position
 
 
 def check_log(position: Any) -> Any:
@@ -145,6 +162,7 @@ def check_session(content: Content, model: Any) -> None:
         return
     from stream_maxloss.run.alerts import Alerts
     from stream_maxloss.run.columns import Columns
+    from stream_maxloss.run.history import History
     from stream_maxloss.run.metrics import make_metrics
     from stream_maxloss.run.session import Session
     from stream_maxloss.run.store import take_over
@@ -154,7 +172,7 @@ def check_session(content: Content, model: Any) -> None:
     Alerts(()).load_state_dict(content.values.get("alerts"))
     columns = Columns(saved["target"], saved["weight"], saved["slice-by"], key=saved.get("key"), time=saved.get("time"))
     options: dict[str, Any] = {name: saved.get(name) for name in ("positive", "task", "delay")}
-    if "late" in content.values:
+    if has_late_labels(content):
         options |= {"labels": UNOPENED, "label_ttl": saved.get("label-ttl") or "100000"}
     try:
         metrics = make_metrics(saved["metric"], model)
@@ -167,7 +185,7 @@ def check_session(content: Content, model: Any) -> None:
     except (StreamMaxlossError, AttributeError, TypeError, ValueError) as error:
         raise CheckpointError(f"the checkpoint must hold the settings of a run, got: {error}") from error
     try:
-        take_over(session, content)
+        take_over(session, content, {"history": History()})
     except CheckpointError:
         if content.values.get("named_metrics", True):
             raise

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_maxloss.checkpoint import Content, take_model
-from stream_maxloss.errors import CheckpointError, UsageError
+from stream_maxloss.errors import UsageError
 from stream_maxloss.evaluate import Progress
 from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.alerts import Alert, Alerts, parse_condition
@@ -21,6 +21,7 @@ from stream_maxloss.run.metrics import is_named, make_metrics, metric_names, met
 from stream_maxloss.run.origins import remembering_part
 from stream_maxloss.run.progress import ProgressMeter
 from stream_maxloss.run.requests import Requests
+from stream_maxloss.run.saved import label_position
 from stream_maxloss.run.schedule import Schedule
 from stream_maxloss.run.session import Session
 from stream_maxloss.run.store import Attachment, RunStore, take_over
@@ -268,7 +269,7 @@ class Tail:
         self.source.open(None if content is None else content.sources["source"])
         if self.labels is not None:
             stack.callback(self.labels.close)
-            self.labels.open(None if content is None else _label_position(content))
+            self.labels.open(None if content is None else label_position(content))
         stack.callback(self.bad_records.close)
         if self.predictions is not None:
             stack.callback(self.predictions.close)
@@ -350,15 +351,6 @@ class Tail:
         watched = self.alerts.next_row()
         ends += [] if watched is None else [max(watched, self.session.rows + 1)]
         return min(ends) if ends else None
-
-
-def _label_position(content: Content) -> dict[str, Any]:
-    position = content.sources.get("labels")
-    if not isinstance(position, dict):
-        raise CheckpointError(
-            f"a checkpoint must hold the position of the labels, got {position!r}; use another checkpoint"
-        )
-    return position
 
 
 def as_schedule(value: str | Schedule | None, name: str) -> Schedule:

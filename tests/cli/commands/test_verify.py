@@ -62,6 +62,14 @@ def position(name: str, to: Any) -> Callable[[Content], None]:
     return change
 
 
+def widen_window(content: Content) -> None:
+    content.values["model.description"]["params"]["steps"][1][1]["params"]["window"] = 2_000_000_000
+
+
+def forget_file(content: Content) -> None:
+    del next(iter(content.sources["source"].values()))["file"]
+
+
 CHANGES: dict[str, Callable[[Content], None]] = {
     "a length beyond the window": array("model/1.rows.window.lengths", 3, 2**31 - 1),
     "a player that has lost count": array("model/1.game.player.game", 5, 1e300),
@@ -73,7 +81,11 @@ CHANGES: dict[str, Callable[[Content], None]] = {
     "settings that are no settings": value("values", "run", to=[]),
     "features that are no names": value("values", "row_form", "features", to=[None]),
     "text values that are none": value("values", "texts", to={"limit": -1}),
+    "a window larger than memory": widen_window,
     "too many rows": value("counters", "rows", to=1 << 62),
+    "a number of rows too long to print": value("counters", "rows", to=10**400),
+    "fewer scores than none": value("values", "board", "rows", to=-5),
+    "a position without its file": forget_file,
     "no position": lambda content: content.sources.clear(),
     "a byte before the file": position("byte", -1),
     "a schema that is none": position("schema", "nonsense"),
