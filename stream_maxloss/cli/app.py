@@ -31,12 +31,42 @@ from stream_maxloss.errors import StreamMaxlossError
 __all__ = ["app", "run"]
 
 
+PURPOSES = {
+    "Start": {
+        "demo": "Watch a bare learner, a focused one and auto on a made-up stream.",
+        "schema": "Show the columns of a source, and what a learner makes of each.",
+    },
+    "Learn and predict": {
+        "tail": "Predict, score and then learn every row, and report the scores.",
+        "resume": "Continue a run from its last checkpoint.",
+        "predict": "Predict every row with the model of a checkpoint.",
+        "compare": "Run several models over one pass of a source.",
+        "serve": "Serve a model over HTTP, which learns as it goes.",
+    },
+    "Look into a run": {
+        "watch": "Show a run on a live page in a browser.",
+        "hard": "Show the rows that the model keeps getting wrong.",
+        "explain": "Show what speaks for a prediction, and what against it.",
+        "inspect": "Show what a checkpoint holds.",
+        "verify": "Check every file of every checkpoint.",
+        "export": "Write the model for other programs: ONNX or JSON.",
+    },
+}
+"""The commands, by what they are for, in few words each."""
+
+
 class Commands(click.Group):
     """A group whose help lists the commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command, by what it is for."""
+        for purpose, lines in PURPOSES.items():
+            with formatter.section(purpose):
+                formatter.write_dl(list(lines.items()))
 
 
 @click.group(name="maxloss", cls=Commands, context_settings={"show_default": True})

@@ -47,8 +47,27 @@ def test_every_option_has_help(name: str) -> None:
 def test_the_help_of_every_command_fits_a_screen(name: str) -> None:
     command = GROUP.commands[name]
     lines = command.get_help(click.Context(command, info_name=f"maxloss {name}", terminal_width=80)).splitlines()
-    assert len(lines) <= 24, "\n".join(lines)
+    assert len(lines) <= 23, "\n".join(lines)  # of 24, the last has the prompt
     assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.startswith("  ") and line.endswith("...")]
+
+
+def test_the_help_of_all_commands_names_each_once_and_fits_a_screen() -> None:
+    from stream_maxloss.cli.app import PURPOSES
+
+    assert sorted(name for lines in PURPOSES.values() for name in lines) == COMMANDS
+    lines = GROUP.get_help(click.Context(GROUP, info_name="maxloss", terminal_width=80)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 32
+    assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage")]
+
+
+def test_a_short_help_says_how_many_options_there_are_and_what_shows_them() -> None:
+    command = GROUP.commands["tail"]
+    text = command.get_help(click.Context(command, info_name="maxloss tail", terminal_width=80))
+    assert f"Describe all {len(command.params)} options" in text  # its argument is none, --help is one
+    assert "Rows:" in text
+    assert "Model and results:" in text
 
 
 @pytest.mark.parametrize("name", ["tail", "predict", "compare"])

@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from stream_maxloss.cli.options.short_help import MOST_LINES, write_lines
+
 __all__ = ["Argument", "Command", "argument", "grouped"]
 
 IN_FULL = "help in full"
-FEW, MOST_LINES, NAMES = 5, 14, 34
-"""Options up to which the text is shown whole, and all of them; characters for their names."""
+FEW = 5
+"""Options up to which the text is shown whole."""
 
 TOPICS = {
     "Source": ("format", "extra", "kafka_config", "follow", "until_eof", "on_gap", "decoders"),
@@ -45,12 +47,6 @@ TOPICS = {
     ),
 }
 """What options are about, by the names of their parameters."""
-
-COMMON = (
-    *("target", "key", "slice_by", "follow", "name", "models", "metrics", "labels", "checkpoint", "predictions"),
-    *("output", "limit", "on_bad", "plot", "help", "help_all"),
-)
-"""Options that a screen of help shows where there are too many."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -97,12 +93,8 @@ class Command(click.Command):
         options = [part for part in parameters if isinstance(part, click.Option) and not part.hidden]
         if ctx.meta.get(IN_FULL):
             self._write_all(ctx, formatter, options)
-            return
-        if len(options) > MOST_LINES:
-            options = [part for part in options if part.name in COMMON]
-        with formatter.section("Options"):
-            for option in options:
-                formatter.write(one_line(option, ctx, formatter.width))
+        else:
+            write_lines(formatter, ctx, options)
 
     def _write_all(self, ctx: click.Context, formatter: click.HelpFormatter, options: list[click.Option]) -> None:
         known = {name for names in TOPICS.values() for name in names}
@@ -130,16 +122,6 @@ HELP_ALL: dict[str, Any] = {
     "show_default": False,
     "help": "Describe every option in full.",
 }
-
-
-def one_line(option: click.Option, context: click.Context, width: int) -> str:
-    """Return an option with as much of its help as fits on a line."""
-    record = option.get_help_record(context)
-    names = "" if record is None else record[0]
-    text = " ".join((option.help or "").split()).split(". ")[0].rstrip(".")
-    room = width - NAMES - 4
-    text = text if len(text) <= room else text[: room - 3].rsplit(" ", 1)[0].rstrip(",;:") + "..."
-    return f"  {names:<{NAMES}}  {text}\n" if len(names) <= NAMES else f"  {names[: width - 2]}\n"
 
 
 def argument(name: str, metavar: str, help: str, **settings: Any) -> Decorator:

@@ -159,7 +159,10 @@ def plain(value: Any) -> Any:
 
 
 def make_table(columns: list[dict[str, Any]], width: int | None = None) -> str:
-    """Return the columns as a table, as wide as it may be: first values are cut, then ranges and counts left out."""
+    """Return the columns as a table, as wide as it may be.
+
+    First values are cut, then ranges, counts and types left out. What becomes of a column is left last.
+    """
     width = sys.maxsize if width is None else width
     header = ["column", "type", "feature", "first values", "nulls", "distinct", "min", "max"]
     lines = [cells_of(column) for column in columns]
@@ -171,7 +174,16 @@ def make_table(columns: list[dict[str, Any]], width: int | None = None) -> str:
             text = format_table(header[:kept], [line[:kept] for line in short], left=range(4))
             if max(map(len, text.splitlines())) <= width:
                 return text
-    return "\n".join(line[: width - 1] + "…" if len(line) > width else line for line in text.splitlines())
+    return make_narrow_table(lines, width)
+
+
+def make_narrow_table(lines: list[list[str]], width: int) -> str:
+    """Return a table of names and features alone; of the two, the longer ones are cut first."""
+    features = max(len(line[2]) for line in lines)
+    names = max(len("column"), *(len(line[0]) for line in lines))
+    names = max(min(names, width - 2 - features), min(names, width // 2 - 1))
+    cells = [[shorten(line[0], names), shorten(line[2], width - 2 - names)] for line in lines]
+    return format_table(["column", "feature"], cells, left=range(2))
 
 
 def cells_of(column: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from stream_maxloss.cli.reports.plain import show, summarise
-from stream_maxloss.cli.reports.progress_line import time_left
+from stream_maxloss.cli.reports.progress_line import fit_words, time_left
 from stream_maxloss.cli.reports.sparkline import BLOCKS, PLAIN, Curve, sparkline
 from stream_maxloss.cli.reports.text_table import format_table, shorten
 
@@ -21,6 +21,8 @@ __all__ = ["Details", "LiveReport"]
 SECONDS = 0.25
 DETAIL_SECONDS = 1.0
 MOST_METRICS = 6
+ROOMY = 60
+"""Columns from which on words may stand further apart."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def status(progress: Progress, width: int) -> list[str]:
     bar = []
     if progress.done is not None:
         bar = [f"{draw_bar(progress.done, min(40, width - 8))}  {time_left(progress.seconds, progress.done)}"]
-    return [*bar, "   ".join(words)]
+    return [*bar, fit_words(words, width, "   " if width >= ROOMY else "  ")]
 
 
 def fitted(blocks: Sequence[list[str]], room: int) -> list[list[str]]:

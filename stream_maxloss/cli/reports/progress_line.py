@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors import Source
 
-__all__ = ["ProgressLine", "time_left"]
+__all__ = ["ProgressLine", "fit_words", "time_left"]
 
 SECONDS = 0.5
 FIRST = 1.0
 """Seconds before anything is shown: what ends sooner needs no line."""
+
+WIDTH = 80
+"""Characters of a line where the terminal does not say."""
 
 
 class ProgressLine:
@@ -67,7 +70,7 @@ class ProgressLine:
         if self._first_lag and lag is not None and not self._source.waits:
             done = min(1.0, max(0.0, 1.0 - lag / self._first_lag))
             words = [f"{done:.0%}", *words, time_left(seconds, done)]
-        self._write("  ".join(word for word in words if word))
+        self._write(fit_words([word for word in words if word], self._columns() - 1))
 
     def close(self) -> None:
         """Take the line away."""
@@ -83,10 +86,35 @@ class ProgressLine:
     def __exit__(self, *error: Any) -> None:
         self.close()
 
+    def _columns(self) -> int:
+        """Return how wide the terminal is: a line that wraps could not be drawn over."""
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
+        except (OSError, ValueError):
+            return WIDTH
+
     def _write(self, text: str) -> None:
         self.stream.write(f"\r{text:<{self._width}}")
         self.stream.flush()
         self._width = len(text)
+
+
+def fit_words(words: Sequence[str], width: int, gap: str = "  ") -> str:
+    """Return as many of the words as fit on a line, the first ones first.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.reports.progress_line import fit_words
+    >>> fit_words(["500 rows", "20 rows/s", "25 s"], 20)
+    '500 rows  20 rows/s'
+
+    """
+    line = words[0][:width]
+    for word in words[1:]:
+        if len(line) + len(gap) + len(word) > width:
+            break
+        line += gap + word
+    return line
 
 
 def time_left(seconds: float, done: float) -> str:
