@@ -141,13 +141,15 @@ def draw_ferns(memory: Memory) -> None:
         return
     generator = memory["generator"]
     depth = memory.level.depth if memory.is_wide else memory.level.untaught_depth
+    # Last tests make leaves that lie side by side, in fewer pages of memory; but many classes cost every fern its last.
+    first = memory.level.depth - depth if memory.outputs == 1 else 0
     for fern in np.flatnonzero(memory["group"][: memory.untaught] < 0).tolist():
-        for d in range(depth):
+        memory["test_threshold"][fern] = UNTESTED
+        for d in range(first, first + depth):
             number = int(np.searchsorted(heap, next_uniform(generator) * heap[-1], side="right"))
             edge = next_below(generator, int(num_edges[number]))
             memory["test_number"][fern, d] = number
             memory["test_threshold"][fern, d] = memory["edges"][number, edge]
-        memory["test_threshold"][fern, depth:] = UNTESTED
         memory["group"][fern] = UNTAUGHT
         place_fern(memory.table, fern, memory.kept)
 
