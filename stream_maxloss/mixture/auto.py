@@ -68,6 +68,10 @@ class Auto:
         ]
         return card(type(self).__name__, self._get_params(), facts, tables)  # type: ignore[attr-defined]
 
+    def _names(self) -> list[str]:
+        """Return the names of the experts and stacks."""
+        return expert_names(self.compute, self._model.memory.is_wide)
+
     def weights(self) -> dict[str, float]:
         """Return the weight pi_k of every expert and stack: what the stream has chosen so far.
 
@@ -78,7 +82,7 @@ class Auto:
         18
 
         """
-        return dict(zip(expert_names(self.compute), self._model.memory["prior"].tolist(), strict=True))
+        return dict(zip(self._names(), self._model.memory["prior"].tolist(), strict=True))
 
     def history(self) -> dict[int, dict[str, float]]:
         """Return the weights over time: after how many rows, who had which weight; at most 64 entries.
@@ -96,7 +100,7 @@ class Auto:
         [64, 128, 192]
 
         """
-        names, history = expert_names(self.compute), self._model.history
+        names, history = self._names(), self._model.history
         return {
             rows: dict(zip(names, weights.tolist(), strict=True))
             for rows, weights in zip(history.rows, history.weights, strict=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture.reading import BINNED, GROUPS, RAW, TAUGHT, UNTAUGHT
 
-__all__ = ["LEVELS", "PLANES", "Expert", "Level", "expert_names", "rates_of", "replaying_names"]
+__all__ = ["LEVELS", "Expert", "Level", "expert_names", "experts_of", "rates_of", "replaying_names"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,15 @@ REPLAYING = (
     Expert("taught leaves, adaptive .1, replayed", (TAUGHT,), adaptive=0.1),
 )
 PLANES = (BARE, REPLAYING)
+# By plane and lane, who takes a place on wide rows, images for one: there no single number says much, and leaves do
+# better without the rest beside them.
+WIDE = (
+    {2: Expert("untaught leaves, adaptive .5", (UNTAUGHT,), adaptive=0.5)},
+    {
+        2: Expert("untaught leaves, adaptive .5, replayed", (UNTAUGHT,), adaptive=0.5),
+        7: Expert("untaught leaves, adaptive .2, replayed", (UNTAUGHT,), adaptive=0.2),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -101,23 +110,31 @@ LEVELS = {
 }
 
 
-def expert_names(compute: str) -> list[str]:
+def expert_names(compute: str, is_wide: bool = False) -> list[str]:
     """Return the names of all experts and stacks of a level."""
-    planes = PLANES[: LEVELS[compute].planes]
+    planes = experts_of(LEVELS[compute].planes, is_wide)
     return [expert.name for plane in planes for expert in plane] + ["slow stack", "fast stack"]
 
 
-def replaying_names(compute: str) -> list[str]:
+def replaying_names(compute: str, is_wide: bool = False) -> list[str]:
     """Return the names of the experts of a level that replay."""
-    return [expert.name for plane in PLANES[1 : LEVELS[compute].planes] for expert in plane]
+    return [expert.name for plane in experts_of(LEVELS[compute].planes, is_wide)[1:] for expert in plane]
 
 
-def rates_of(planes: int) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+def experts_of(planes: int, is_wide: bool) -> list[list[Expert]]:
+    """Return the experts of each plane; wide rows have some of their own."""
+    return [
+        [(others if is_wide else {}).get(lane, expert) for lane, expert in enumerate(plane)]
+        for plane, others in zip(PLANES[:planes], WIDE[:planes], strict=True)
+    ]
+
+
+def rates_of(planes: int, is_wide: bool) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Return the adaptive steps, the constant steps and the groups in use of each expert, by plane and lane."""
     adaptive = np.zeros((planes, LANES), dtype=np.float32)
     constant = np.zeros((planes, LANES), dtype=np.float32)
     mask = np.zeros((planes, len(GROUPS), LANES), dtype=np.float32)
-    for plane, experts in enumerate(PLANES[:planes]):
+    for plane, experts in enumerate(experts_of(planes, is_wide)):
         for lane, expert in enumerate(experts):
             adaptive[plane, lane] = expert.adaptive
             constant[plane, lane] = expert.constant

@@ -31,6 +31,8 @@ PART = 16
 LEAST_ROWS = 2
 # Rows that thresholds are found on.
 EDGE_SAMPLE = 4000
+# Wide rows have their untaught ferns drawn once more when thresholds are better known; the window is learned with them.
+LAST_DRAW = 16 * FIRST_ROWS
 NEVER = np.iinfo(np.int64).max
 
 FirstRows = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
@@ -59,8 +61,14 @@ def grow(memory: Memory, first_rows: FirstRows) -> None:
     elif next_edges(rows - 1) == rows:
         add_numbers(memory)
         find_edges(memory)
+        # Where nothing is replayed, the window has no rows to learn the new ferns with.
+        is_redrawn = rows == LAST_DRAW and memory.is_wide and memory.level.replays > 0
+        if is_redrawn:
+            clear_ferns(memory)
         draw_ferns(memory)
         memory.look_up_anew()
+        if is_redrawn:
+            run_rows(memory.table, RELEARN, 0, memory.kept)
     if memory.level.lesson and (rows == FIRST_ROWS or rows == header[f.NEXT_LESSON]):
         teach(memory.table, memory.kept)
         header[f.NEXT_LESSON] = rows + min(memory.level.lesson, max(FIRST_LESSON, rows // PART))
@@ -111,8 +119,18 @@ def find_edges(memory: Memory) -> None:
     recode(memory.table, memory.kept)
 
 
+def clear_ferns(memory: Memory) -> None:
+    """Let all untaught ferns be drawn anew, and forget what was learned of their leaves."""
+    memory["group"][: memory.untaught] = -1
+    leaves = memory["leaves"]
+    leaves[:, : leaves.shape[1] // len(memory["group"]) * memory.untaught] = 0.0
+
+
 def draw_ferns(memory: Memory) -> None:
-    """Draw the tests of untaught ferns that have none: numbers by how evenly their codes spread, edges at random."""
+    """Draw the tests of untaught ferns that have none: numbers by how evenly their codes spread, edges at random.
+
+    Those of wide rows have as many tests as taught ones.
+    """
     codes = memory["kept_codes"][: memory.kept]
     num_edges = memory["num_edges"]
     chances = np.array(
@@ -122,13 +140,16 @@ def draw_ferns(memory: Memory) -> None:
     if len(heap) == 0 or heap[-1] == 0.0:
         return
     generator = memory["generator"]
+    depth = memory.level.depth if memory.is_wide else memory.level.untaught_depth
+    # Last tests make leaves that lie side by side, in fewer pages of memory; but many classes cost every fern its last.
+    first = memory.level.depth - depth if memory.outputs == 1 else 0
     for fern in np.flatnonzero(memory["group"][: memory.untaught] < 0).tolist():
-        for d in range(memory.level.untaught_depth):
+        memory["test_threshold"][fern] = UNTESTED
+        for d in range(first, first + depth):
             number = int(np.searchsorted(heap, next_uniform(generator) * heap[-1], side="right"))
             edge = next_below(generator, int(num_edges[number]))
             memory["test_number"][fern, d] = number
             memory["test_threshold"][fern, d] = memory["edges"][number, edge]
-        memory["test_threshold"][fern, memory.level.untaught_depth :] = UNTESTED
         memory["group"][fern] = UNTAUGHT
         place_fern(memory.table, fern, memory.kept)
 

@@ -29,7 +29,9 @@ MOST_EDGES = 63
 MOST_ENTRIES = 512
 # Cells of one plane: 64 bytes each, so 64 MiB for the raw columns and as much for the leaves.
 MOST_CELLS = 1 << 20
-# Rows of more numbers than these that are not zero, images for one, get so many times the untaught ferns.
+# Cells of the leaves of wide rows: ten classes then have room for nine tests of each fern, in 144 MiB.
+WIDE_CELLS = 9 << 18
+# Rows of more numbers than these that are not zero, images for one, are wide: so many times the untaught ferns.
 MANY_NUMBERS = 128
 MORE_FERNS = 6
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
@@ -119,7 +121,7 @@ class Memory:
         planes, outputs = arrays["raw"].shape[0], arrays["raw"].shape[2]
         experts = planes * LANES
         numbers, ferns = len(arrays["num_edges"]), len(arrays["group"])
-        arrays["adaptive"], arrays["constant"], arrays["mask"] = rates_of(planes)
+        arrays["adaptive"], arrays["constant"], arrays["mask"] = rates_of(planes, self.is_wide)
         arrays["numbers"] = np.full(numbers, ABSENT, dtype=np.float32)
         arrays["codes"] = np.zeros(numbers, dtype=np.uint8)
         # A kept row has two bytes for each fern; leaves are merged in whole registers.
@@ -190,6 +192,11 @@ class Memory:
         return sys.maxsize if slots == self.arrays["header"][f.WINDOW] else slots
 
     @property
+    def is_wide(self) -> bool:
+        """Whether rows are wide, with more and deeper untaught ferns, and experts that see nothing else."""
+        return bool(self.arrays["header"][f.WIDE])
+
+    @property
     def outputs(self) -> int:
         """Scores per expert: 1 for two classes and for numbers, else one a class."""
         return self.arrays["raw"].shape[2]
@@ -231,13 +238,14 @@ class Memory:
         return len(self.arrays["group"]) - self.level.taught
 
     def add_ferns(self) -> None:
-        """Make room for six times the untaught ferns, before the first is drawn: for rows of many numbers."""
+        """Make room for six times the untaught ferns, before the first is drawn: for wide rows."""
         arrays = self.arrays
         ferns = self.level.untaught * MORE_FERNS + self.level.taught
         for name, fill in (("test_number", 0.0), ("test_threshold", 0.0), ("group", -1.0)):
             arrays[name] = resized(arrays[name], 0, ferns, fill)
         arrays["leaves"] = resized(arrays["leaves"], 1, ferns << (self.level.depth - int(arrays["header"][f.SHIFT])))
         arrays["kept_leaves"] = resized(arrays["kept_leaves"], 1, ferns)
+        arrays["header"][f.WIDE] = 1
         self._fold(self.outputs)
         self.settle()
 
@@ -278,7 +286,8 @@ class Memory:
 
     def _fold(self, classes: int) -> None:
         arrays = self.arrays
-        while arrays["leaves"].shape[1] * classes > MOST_CELLS and arrays["leaves"].shape[1] > len(arrays["group"]):
+        room = WIDE_CELLS if self.is_wide else MOST_CELLS
+        while arrays["leaves"].shape[1] * classes > room and arrays["leaves"].shape[1] > len(arrays["group"]):
             pairs = arrays["leaves"]
             folded = zeros(pairs.shape[0], pairs.shape[1] // 2, *pairs.shape[2:])
             folded[:] = 0.5 * (pairs[:, ::2] + pairs[:, 1::2])

@@ -109,6 +109,12 @@ def check_sizes(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int], fresh
     require(sizes["numbers"] <= MOST_NUMBERS and sizes["bin_cells"] == sizes["numbers"] * COARSE, "its numbers")
     untaught = sizes["ferns"] - fresh.level.taught
     require(untaught in (fresh.level.untaught, MORE_FERNS * fresh.level.untaught), f"it has {untaught} untaught ferns")
+    # Models that were saved before there were wide rows have that many ferns without them.
+    is_more = untaught == MORE_FERNS * fresh.level.untaught
+    require(
+        header[f.WIDE] == 0 or (header[f.WIDE] == 1 and is_more),
+        f"it calls its rows wide with {untaught} untaught ferns",
+    )
     shift, depth = int(header[f.SHIFT]), sizes["depth"]
     require(shift <= depth and sizes["leaf_cells"] == sizes["ferns"] << (depth - shift), "its leaves")
     require(8 <= sizes["entries"] <= MOST_ENTRIES, f"its rows have {sizes['entries']} entries")
