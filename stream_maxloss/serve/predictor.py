@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pyarrow as pa
 
 from stream_maxloss.errors import RowError, UsageError
@@ -14,12 +15,15 @@ from stream_maxloss.run.certificate import promoted
 from stream_maxloss.run.predictions import PredictionRows
 from stream_maxloss.run.store import parse_type
 from stream_maxloss.serve.bodies import Body
+from stream_maxloss.serve.row_answer import RowAnswer, find_row_answer
 from stream_maxloss.serve.row_form import RowForm
 
 if TYPE_CHECKING:
     from stream_maxloss.run import Session
 
 __all__ = ["Predictor"]
+
+OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 class Predictor:
@@ -39,11 +43,39 @@ class Predictor:
         self.form = form
         self._engine: Engine | None = None
         self._plain: tuple[int, bool] | None = None
+        self._short: tuple[Any, Any, RowAnswer | None] = (None, None, None)
 
     @property
     def model(self) -> Any:
         """The model that answers: the certified one where there is one."""
         return promoted(self.session.model)
+
+    def answer(self, data: bytes) -> bytes | None:
+        """Return the answer to one JSON row as JSON; None where it takes the way of many.
+
+        Raises
+        ------
+        UsageError
+            If the row is not one.
+
+        """
+        model, decode = self.model, self.form.decode_numbers
+        short = self._short
+        if short[0] is not model or short[1] is not decode:
+            plain = self._is_plain()
+            found = find_row_answer(model, decode, self.form.fields) if plain else None
+            short = (model, decode, found)
+            if plain:
+                self._short = short
+        if short[2] is not None:
+            try:
+                said = short[2](data)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            if said is not None:
+                return said
+        answer = self.one(data)
+        return None if answer is None else orjson.dumps(answer, option=OPTIONS, default=str)
 
     def one(self, data: bytes) -> dict[str, Any] | None:
         """Return the answer to one JSON row; None where it takes the way of many.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -56,7 +56,8 @@ class RowForm:
         self.features: list[str] = []
         self._decoder: JsonDecoder | None = None
         self._one: Any = None
-        self._fields: tuple[str, ...] = ()
+        self.fields: tuple[str, ...] = ()
+        self.decode_numbers: Callable[[bytes], Any] | None = None
 
     def fix(self, schema: pa.Schema) -> None:
         """Let rows look like this from now on."""
@@ -64,14 +65,16 @@ class RowForm:
         self.features = self.columns.choose(schema.names)
         self._decoder = JsonDecoder(schema)
         kinds = {name: plain_type(schema.field(name).type) for name in self.features}
-        self._fields = tuple(self.features)
-        self._one = None
+        self.fields = tuple(self.features)
+        self._one = self.decode_numbers = None
         if all(kinds.values()):
             fields = [
                 (f"field_{i}", kinds[name] | None, msgspec.field(name=name, default=None))
                 for i, name in enumerate(self.features)
             ]
             self._one = msgspec.json.Decoder(msgspec.defstruct("Row", fields, gc=False)).decode
+        if {*kinds.values()} == {float}:
+            self.decode_numbers = self._one
 
     def infer(self, body: Body) -> pa.Schema:
         """Return what rows look like, judged by those of one body.
@@ -144,7 +147,7 @@ class RowForm:
             values = msgspec.structs.astuple(self._one(data))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return {name: value for name, value in zip(self._fields, values, strict=True) if value is not None}
+        return {name: value for name, value in zip(self.fields, values, strict=True) if value is not None}
 
     def _read_unknown(self, data: bytes) -> dict[str, Any]:
         """Return the features of a row before the first one was learned."""

@@ -41,9 +41,9 @@ class RowRequests:
         service, data = self.service, request.body
         # Most requests by far are one JSON object, so they take the shortest way.
         if data[:1] == b"{" and is_json(request) and not self._may_wait(data):
-            answer = service.predictor.one(data)
+            answer = service.predictor.answer(data)
             if answer is not None:
-                return Answer.json(answer)
+                return Answer(answer)
         body = self._read(request)
         rows, bad = service.predictor.many(body)
         answers = as_objects(rows)

@@ -16,6 +16,9 @@ from stream_maxloss.serve.log.record import FRAME, Record, TornError, frame_at, 
 __all__ = ["Journal"]
 
 MAGIC = b"MAXLOG1\n"
+LONG_BYTES = 1 << 16
+"""A piece of this length is not copied to be written with its neighbours."""
+
 _NAME = re.compile(r"rows-(\d{20})\.log")
 
 
@@ -109,17 +112,15 @@ class Journal:
         """
         if self._length >= self.segment_bytes:
             self._begin()
-        data = b"".join([record.to_bytes() for record in records])
+        parts = [part for record in records for part in record.parts()]
         descriptor = self._held()
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            written = write_all(descriptor, parts)
         except OSError:
             os.ftruncate(descriptor, self._length)
             raise
         os.fdatasync(descriptor)
-        self._length += len(data)
+        self._length += written
         self.end = max(self.end, records[-1].end)
 
     def read(self, first: int) -> Iterator[Record]:
@@ -244,6 +245,18 @@ class Journal:
                 return
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
                 yield view
+
+
+def write_all(descriptor: int, parts: Sequence[bytes]) -> int:
+    """Write pieces one after another, short ones together and long ones as they are; return how many bytes."""
+    total = 0
+    for is_long, some in itertools.groupby(parts, lambda part: len(part) >= LONG_BYTES):
+        for piece in some if is_long else [b"".join(some)]:
+            view = memoryview(piece)
+            total += len(view)
+            while view:
+                view = view[os.write(descriptor, view) :]
+    return total
 
 
 def sync_directory(directory: Path) -> None:

@@ -81,9 +81,14 @@ class Record:
 
     def to_bytes(self) -> bytes:
         """Return the framed record."""
+        return b"".join(self.parts())
+
+    def parts(self) -> tuple[bytes, bytes]:
+        """Return the framed record in two pieces, of which the payload, which may be long, is not a copy."""
         key = self.key.encode()
-        body = FIELDS.pack(self.first, self.seconds, self.rows, self.kind, len(key)) + key + self.payload
-        return FRAME.pack(len(body), zlib.crc32(body)) + body
+        fields = FIELDS.pack(self.first, self.seconds, self.rows, self.kind, len(key)) + key
+        checksum = zlib.crc32(self.payload, zlib.crc32(fields))
+        return FRAME.pack(len(fields) + len(self.payload), checksum) + fields, self.payload
 
     @classmethod
     def from_body(cls, body: bytes) -> Self:
