@@ -126,7 +126,7 @@ def run_scaled(program: Program) -> Callable[..., tuple[int, int]]:
     ) -> tuple[int, int]:
         for i in range(rows):
             own, x, entries, _ = row_of(indptr, columns, width, data, i)
-            # Not the constant 0, which numba takes for a type of its own: it would compile all that follows for it, too.
+            # The constant 0 is a type of its own to numba, which would compile all that follows for it as well.
             length = entries - entries
             for k in range(entries):
                 value = load(x, k)

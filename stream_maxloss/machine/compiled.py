@@ -206,6 +206,7 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 # more than the division. No kernel is handed to another as a value, which is what the wrapper for C is for.
 compiled = kept(error_model="numpy", no_cfunc_wrapper=True)
 
+
 def link_only(*arguments: Any) -> Any:
     """Return the compiler of a function that only kernels call; it is loaded when there is something to compile."""
     from stream_maxloss.machine.linked import LinkedCompiler

@@ -19,13 +19,13 @@ __all__ = ["LinkedCompiler"]
 ENVIRONMENT = "_ZN08NumbaEnv"
 
 
-class LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+class LinkedLibrary(codegen.JITCodeLibrary):
     """Code to link into others; only the place for its environment is made here, which all that link it share."""
 
     def finalize(self) -> None:
         """Link in what is called, and keep it all as it is for whoever links this."""
         self._raise_if_finalized()
-        code = self._final_module
+        code: Any = self._final_module  # type: ignore[has-type]
         own = [str(one) for one in code.global_variables if one.name.startswith(ENVIRONMENT)]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -42,7 +42,7 @@ class LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         self._finalize_final_module()
 
 
-class LinkedCompiler(Compiler):  # type: ignore[misc]
+class LinkedCompiler(Compiler):
     """numba's compiler for a function that only kernels call."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
