@@ -126,7 +126,8 @@ def run_scaled(program: Program) -> Callable[..., tuple[int, int]]:
     ) -> tuple[int, int]:
         for i in range(rows):
             own, x, entries, _ = row_of(indptr, columns, width, data, i)
-            length = 0
+            # The constant 0 is a type of its own to numba, which would compile all that follows for it as well.
+            length = entries - entries
             for k in range(entries):
                 value = load(x, k)
                 if math.isinf(value):

@@ -32,10 +32,6 @@ CAN_LOAD_ALONE = all(hasattr(FunctionCache, name) for name in ("_load_overload",
 UNREADABLE = (AttributeError, EOFError, ImportError, IndexError, pickle.PickleError)
 # Seconds of compiling from which on the user is told why nothing happens.
 PATIENCE = 2.0
-# Objects made between two collections of garbage while a kernel is compiled. The compiler makes millions that live as
-# long as it does: with Python's usual 700 a seventh of its time goes into looking through them.
-MADE_BETWEEN = 200_000
-
 
 Made = TypeVar("Made")
 
@@ -81,13 +77,16 @@ class Notice:
 
     def __init__(self) -> None:
         self.waited, self.depth, self.since, self.told = 0.0, 0, 0.0, False
-        self.usual = gc.get_threshold()
+        self.collects = False
 
     def begin(self) -> None:
         """Note that a kernel has to be compiled, perhaps for another that is being compiled."""
         if self.depth == 0:
             self.since = time.monotonic()
-            self._collect_less()
+            # The compiler makes millions of objects that live as long as it does: a seventh of its time would go into
+            # looking through them.
+            self.collects = gc.isenabled()
+            gc.disable()
         self.depth += 1
         self._tell()
 
@@ -97,12 +96,8 @@ class Notice:
         self.depth = max(0, self.depth - 1)
         if self.depth == 0:
             self.waited += time.monotonic() - self.since
-            gc.set_threshold(*self.usual)
-
-    def _collect_less(self) -> None:
-        self.usual = gc.get_threshold()
-        if 0 < self.usual[0] < MADE_BETWEEN:
-            gc.set_threshold(MADE_BETWEEN, *self.usual[1:])
+            if self.collects:
+                gc.enable()
 
     def _tell(self) -> None:
         waited = self.waited + time.monotonic() - self.since
@@ -211,12 +206,22 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 # more than the division. No kernel is handed to another as a value, which is what the wrapper for C is for.
 compiled = kept(error_model="numpy", no_cfunc_wrapper=True)
 
-# The same for what only other kernels call: without the code that takes Python's objects apart, which for a function of
-# many arrays takes longer to compile than the function.
-inner = kept(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+def link_only(*arguments: Any) -> Any:
+    """Return the compiler of a function that only kernels call; it is loaded when there is something to compile."""
+    from stream_maxloss.machine.linked import LinkedCompiler
+
+    return LinkedCompiler(*arguments)
+
+
+# The same for what only other kernels call: without machine code of its own, and without the code that takes Python's
+# objects apart, which for a function of many arrays takes longer to compile than the function.
+inner = kept(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=link_only)
 
 # And small ones in the innermost loops, where a call that LLVM does not dissolve by itself costs as much as the work.
-inlined = kept(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+inlined = kept(
+    error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, pipeline_class=link_only
+)
 
 # And what is called from one place only, in large kernels: part of its caller from the start. A function of its own is
 # optimised together with all that it calls, and so is each of its callers, up to the kernel.
