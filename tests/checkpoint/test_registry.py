@@ -298,7 +298,10 @@ FORGED: dict[str, tuple[Callable[[Content], None], str]] = {
         set_description(params={"bounds": {"class": "dict", "params": {"items": [1]}}}),
         "must be accepted",
     ),
-    "pipeline-without-steps": (set_description(**{"class": "Pipeline", "params": {}}), "Pipeline must have steps"),
+    "pipeline-without-steps": (
+        set_description(**{"class": "Pipeline", "params": {}}),
+        r"Pipeline must have at least one step, got \{\}",
+    ),
     "pipeline-of-numbers": (set_description(**{"class": "Pipeline", "params": {"steps": [1]}}), "Pipeline must have"),
     "newer-state": (
         set_description(state_version=2),
