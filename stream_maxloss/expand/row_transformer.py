@@ -1,4 +1,7 @@
-"""What `Bins` and `Ferns` share: rows and frames, and pipelines that learn batches row by row."""
+"""What `Bins` and `Ferns` share: pipelines that learn batches row by row, and flags of rows as Arrow columns.
+
+Flags are a map of few different names to numbers, which learners read without strings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes with the rows of a batch, and what is made of them."""
+"""The labels and sample weights that come with a batch, and what must hold of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import Rows
 
 __all__ = ["Labelled", "check_length", "is_tame", "row_weights"]
-
 
 # A score is a sum of products of a weight and a value, a weight one of rate, sample weight and value over scale.
 TAME = 1e30

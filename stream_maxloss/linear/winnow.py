@@ -19,7 +19,6 @@ from stream_maxloss.machine.pointers import load, store
 
 __all__ = ["Winnow", "divide", "factor_of", "multiply", "zero_one_loss"]
 
-
 # Weights stay finite whatever comes.
 LARGEST_WEIGHT = 1e100
 

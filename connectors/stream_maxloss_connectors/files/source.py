@@ -13,8 +13,15 @@ from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source, SourceTraits
 from stream_maxloss_connectors.files.base import FileFormat, FileReader
-from stream_maxloss_connectors.files.overlap import is_among, is_meant_by
-from stream_maxloss_connectors.files.paths import STDIN, check_readable, check_unchanged, expand, fingerprint
+from stream_maxloss_connectors.files.paths import (
+    STDIN,
+    check_readable,
+    check_unchanged,
+    expand,
+    fingerprint,
+    is_among,
+    is_meant_by,
+)
 from stream_maxloss_connectors.formats import ENDINGS, TEXT_FORMATS, check_format, split_suffix, unknown_format
 from stream_maxloss_connectors.positions import check_file, is_plain
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema

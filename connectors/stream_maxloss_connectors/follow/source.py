@@ -15,7 +15,7 @@ from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss.system import require_posix
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source, SourceTraits
-from stream_maxloss_connectors.files.overlap import is_among, is_meant_by, is_same_file
+from stream_maxloss_connectors.files.paths import is_among, is_meant_by, is_same_file
 from stream_maxloss_connectors.follow.arriving_files import ArrivingFiles, matching_files
 from stream_maxloss_connectors.follow.conversion import to_followed
 from stream_maxloss_connectors.follow.file_identity import OpenedFile, is_rotated_name
