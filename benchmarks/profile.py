@@ -77,9 +77,8 @@ def learn_many(features: int) -> Pieces:
     from benchmarks.cases.batches import prepare_scikit_learn
     from stream_maxloss.labels import signs_of
     from stream_maxloss.linear import Perceptron
-    from stream_maxloss.linear.batch_checks import row_weights
+    from stream_maxloss.linear.batch_checks import Labelled, row_weights
     from stream_maxloss.linear.batches import learn_columns
-    from stream_maxloss.linear.labelled import Labelled
     from stream_maxloss.rows.frame import open_numbers
 
     X, y = dense_rows(BATCH, features)

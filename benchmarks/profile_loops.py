@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from stream_maxloss.focus.player import player_draw, player_update
+from stream_maxloss.focus.player import player_draw, playing
+from stream_maxloss.focus.policy import Exponential
 from stream_maxloss.focus.sum_tree import tree_find, tree_set
 from stream_maxloss.linear.sums import dot, vector_at
 from stream_maxloss.machine.compiled import compiled
 from stream_maxloss.random import next_below, next_uniform
 
 __all__ = ["draw_slots", "find_slots", "score_slots", "set_slots", "update_slots"]
+
+# This policy looks at no settings, so that any array will do for them.
+update = playing(Exponential.raised)
 
 
 @compiled
@@ -47,7 +51,7 @@ def update_slots(nodes: Any, starts: Any, game: Any, generator: Any, rounds: int
     """Play rounds of a small loss on random slots, up and down by turns."""
     loss = 1e-6
     for _ in range(rounds):
-        player_update(nodes, starts, game, next_below(generator, 10_000), 1e-4, loss)
+        update(nodes, starts, game, game, next_below(generator, 10_000), 1e-4, loss)
         loss = -loss
 
 

@@ -1,4 +1,7 @@
-"""Positions are read from checkpoints, which anything may have written: each entry is checked before it is used."""
+"""What positions in files look like.
+
+They are read from checkpoints, which anything may have written: each entry is checked before it is used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,18 @@ from typing import Any
 
 from stream_maxloss.errors import SourceError
 
-__all__ = ["check_entry", "is_count", "is_dialect", "is_entries", "is_mapping", "is_names", "is_text", "or_none"]
+__all__ = [
+    "check_entry",
+    "check_file",
+    "check_followed",
+    "is_count",
+    "is_entries",
+    "is_mapping",
+    "is_names",
+    "is_plain",
+    "is_text",
+    "or_none",
+]
 
 Check = Callable[[Any], bool]
 
@@ -101,3 +115,66 @@ def _refusal(name: str, constraint: str, value: Any) -> SourceError:
     shown = "a huge number" if isinstance(value, int) and abs(value) >= _MOST else repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return SourceError(f"{name}: the saved position {constraint}, got {shown}; resume from another checkpoint")
+
+
+_OPTIONAL = {
+    "byte": is_count,
+    "line": is_count,
+    "batch": is_count,
+    "row_group": is_count,
+    "row": is_count,
+    "header": or_none(is_names),
+    "dialect": is_dialect,
+    "head": or_none(is_text),
+    "schema": or_none(is_text),
+}
+
+
+def is_plain(entry: Any) -> bool:
+    """Return whether a part of a position is one of a file read to its end, not of a followed one."""
+    return isinstance(entry, Mapping) and ("byte" in entry or "row" in entry or entry.get("done") is True)
+
+
+def check_file(name: str, entry: Any, standard_input: bool = False) -> None:
+    """Raise `SourceError` unless the entry of a file can be one that was saved."""
+    fields = {} if standard_input else {"file": is_mapping}
+    check_entry(name, entry, **fields, **{field: _OPTIONAL[field] for field in _OPTIONAL if field in entry})
+    if entry.get("done") is not True:
+        place = ("byte", "line") if "byte" in entry else ("row",)
+        check_entry(name, entry, **dict.fromkeys(place, is_count))
+    if not standard_input:
+        ends = {"tail": is_text} if "tail" in entry["file"] else {}
+        check_entry(name, entry["file"], size=is_count, head_bytes=is_count, head=is_text, **ends)
+
+
+_IDENTITY = {"device": is_count, "inode": is_count, "prefix_bytes": is_count, "fingerprint": is_text}
+
+
+def check_followed(name: str, entry: Any) -> None:
+    """Raise `SourceError` unless the entry of a followed path can be one that was saved."""
+    check_entry(name, entry, gaps=is_count, at=or_none(is_mapping), schema=or_none(is_text))
+    if "done" in entry:
+        _check_arriving(name, entry)
+    else:
+        _check_growing(name, entry)
+
+
+def _check_arriving(name: str, entry: Any) -> None:
+    check_entry(name, entry, done=is_names, file=or_none(is_text), size=or_none(is_count))
+    if entry["file"] is not None:
+        check_entry(name, entry, size=is_count, at=is_mapping)
+        check_entry(name, entry["at"], row=is_count)
+
+
+def _check_growing(name: str, entry: Any) -> None:
+    header = or_none(is_names)
+    check_entry(name, entry, file=or_none(is_mapping), path=or_none(is_text), header=header)
+    check_entry(name, entry, finished=is_entries, truncations=is_count)
+    for identity in (*entry["finished"], *([] if entry["file"] is None else [entry["file"]])):
+        check_entry(name, identity, **_IDENTITY)
+    if entry["file"] is not None:
+        check_entry(name, entry, at=is_mapping, path=is_text)
+        check_entry(name, entry["at"], offset=is_count, start=is_count)
+        rest = {"row": is_count} if "row" in entry["at"] else {"line": is_count, "header": header}
+        rest |= {"dialect": is_dialect} if "dialect" in entry["at"] else {}
+        check_entry(name, entry["at"], **rest)

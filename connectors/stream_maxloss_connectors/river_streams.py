@@ -11,14 +11,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from stream_maxloss_connectors.base import Position, Source
-
-if TYPE_CHECKING:
-    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
 
 __all__ = ["iter_arrow", "iter_batches", "iter_follow", "iter_jsonl", "iter_kafka", "iter_parquet"]
 
@@ -29,15 +26,6 @@ Stream = Iterator[tuple[dict[str, Any], Any]]
 
 # Seconds for one call of `next_batch`: short, so that an interrupt is noticed soon.
 _PATIENCE = 0.2
-
-
-def __getattr__(name: str) -> Any:
-    """Import `iter_kafka`, which needs an extra and lives with the rest of Kafka, when it is first used."""
-    if name != "iter_kafka":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
-
-    return iter_kafka
 
 
 def iter_batches(
@@ -170,10 +158,8 @@ def iter_jsonl(filepath: FilePath, target: Target = None, *selection: Any, **kwa
 
     Parameters
     ----------
-    filepath
-        A path, a glob or a directory.
-    target, selection, kwargs
-        As for `iter_arrow`: `target, converters, drop, fraction, seed` and the options of `open_source`.
+    filepath, target, selection, kwargs
+        As for `iter_parquet`.
 
     Examples
     --------
@@ -229,6 +215,47 @@ def iter_follow(
     paths = filepath if isinstance(filepath, list) else [filepath]
     source = FollowedSource(paths, **kwargs)
     return iter_batches(source, target, converters, drop, fraction, seed, idle_exit=idle_exit)
+
+
+def iter_kafka(
+    uri: str,
+    target: Target = None,
+    converters: Converters | None = None,
+    drop: list[str] | None = None,
+    fraction: float = 1.0,
+    seed: int | None = None,
+    *,
+    position: Position | None = None,
+    idle_exit: float | None = None,
+    **kwargs: Any,
+) -> Stream:
+    """Iterate over the rows of a Kafka topic, in the argument style of `river.stream`.
+
+    Parameters
+    ----------
+    uri
+        `kafka://host:port/topic?partitions=0-3&format=json`.
+    target, converters, drop, fraction, seed
+        As for `iter_batches`.
+    position
+        Where to begin, as a source's `position()` gave it; None for where `start` says.
+    idle_exit
+        Seconds without a row after which the iteration ends; None waits for ever.
+    kwargs
+        Options of `KafkaSource`; `until_eof=True` ends at what is there now.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.kafka import iter_kafka
+    >>> rows = iter_kafka("kafka://localhost:9092/orders", target="fraud", until_eof=True)
+    >>> for x, y in rows:  # doctest: +SKIP
+    ...     model.learn_one(x, y)
+
+    """
+    from stream_maxloss_connectors.kafka.source import KafkaSource
+
+    source = KafkaSource.from_uri(uri, **kwargs)
+    return iter_batches(source, target, converters, drop, fraction, seed, position=position, idle_exit=idle_exit)
 
 
 def _iterate(

@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_maxloss_connectors.files.paths import STDIN
-from stream_maxloss_connectors.files.position import check_file, is_plain
-from stream_maxloss_connectors.follow.position import check_followed
-from stream_maxloss_connectors.positions import check_entry, is_count, is_text, or_none
+from stream_maxloss_connectors.positions import (
+    check_entry,
+    check_file,
+    check_followed,
+    is_count,
+    is_plain,
+    is_text,
+    or_none,
+)
 from stream_maxloss_connectors.schemas import decode_schema
 
 __all__ = ["check_saved_sink", "check_saved_source"]

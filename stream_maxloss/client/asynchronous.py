@@ -18,12 +18,8 @@ class AsyncClient(Asking):
 
     Parameters
     ----------
-    url
-        `http://127.0.0.1:8080`, or `unix:/run/maxloss.sock`.
-    token
-        What `--token-file` of the service names; None where there is none.
-    timeout
-        Seconds to wait for an answer.
+    url, token, timeout
+        As for `Client`.
 
     Examples
     --------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from stream_maxloss.concepts.conservative import Conservative
 from stream_maxloss.concepts.consistent import Consistent
-from stream_maxloss.concepts.contradiction import ContradictionError
 from stream_maxloss.concepts.elimination import Elimination
 from stream_maxloss.concepts.halving import Halving
 from stream_maxloss.concepts.pac import Certificate, OnlineToPAC, sample_size, stage_length
 from stream_maxloss.concepts.stump import Stump
+from stream_maxloss.concepts.version_space import ContradictionError
 
 __all__ = [
     "Certificate",

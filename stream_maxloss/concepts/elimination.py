@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 from river import base
 
-from stream_maxloss.concepts.contradiction import ContradictionError, OnContradiction, check_on_contradiction
-from stream_maxloss.concepts.version_space import plain_label
+from stream_maxloss.concepts.version_space import (
+    ContradictionError,
+    OnContradiction,
+    check_on_contradiction,
+    plain_label,
+)
 
 __all__ = ["Elimination"]
 

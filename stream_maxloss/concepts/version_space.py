@@ -4,15 +4,66 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from river import base
 
-from stream_maxloss.concepts.contradiction import ContradictionError, OnContradiction, check_on_contradiction
 from stream_maxloss.concepts.stump import Stump
+from stream_maxloss.errors import StreamMaxlossError
 
-__all__ = ["Concept", "Label", "VersionSpace"]
+__all__ = [
+    "Concept",
+    "ContradictionError",
+    "Label",
+    "OnContradiction",
+    "VersionSpace",
+    "ask",
+    "check_on_contradiction",
+    "plain_label",
+]
+
+OnContradiction = Literal["raise", "reset", "keep"]
+
+
+class ContradictionError(StreamMaxlossError, ValueError):
+    """The rows seen so far agree with no concept of the class, so no mistake bound holds.
+
+    Parameters
+    ----------
+    row
+        How many rows the learner had seen with the contradicting one, counted from 1.
+    reason
+        What the row said and what the remaining concepts said.
+
+    Examples
+    --------
+    >>> from stream_maxloss.concepts import ContradictionError
+    >>> raise ContradictionError(7, "label True, but both remaining concepts say False")
+    Traceback (most recent call last):
+    ...
+    stream_maxloss.concepts.version_space.ContradictionError: no concept is consistent after row 7: ...
+
+    """
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(
+            f"no concept is consistent after row {row}: {reason}; "
+            "pass on_contradiction='reset' or 'keep' if the stream is noisy or drifts"
+        )
+        self.row = row
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[ContradictionError], tuple[int, str]]:
+        # The default rebuilds from the finished message and would miss an argument.
+        return type(self), (self.row, self.reason)
+
+
+def check_on_contradiction(policy: str) -> None:
+    """Refuse a policy that does not exist."""
+    if policy not in get_args(OnContradiction):
+        raise ValueError(f"on_contradiction must be one of {get_args(OnContradiction)}, got {policy!r}")
+
 
 Label: TypeAlias = bool | int | str
 Concept: TypeAlias = Callable[[Mapping[Any, Any]], Label] | base.Classifier

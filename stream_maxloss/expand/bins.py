@@ -12,14 +12,13 @@ import numpy as np
 from stream_maxloss.arguments import require_count
 from stream_maxloss.expand.columns import ColumnEdges, numbers_in
 from stream_maxloss.expand.entries import LARGEST, Frame, is_text, map_entries
-from stream_maxloss.expand.flags import FlagMap, as_record_batch
-from stream_maxloss.expand.row_transformer import RowTransformer
+from stream_maxloss.expand.row_transformer import FlagMap, RowTransformer, as_record_batch
 from stream_maxloss.features import text_feature
 from stream_maxloss.rows.columns import NumberColumn, TextColumn
 from stream_maxloss.rows.single import TEXT_KINDS, texts_of
 from stream_maxloss.rows.text_lists import TextListColumn
 
-__all__ = ["Bins"]
+__all__ = ["Bins", "bin_names"]
 
 
 class Bins(RowTransformer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from stream_maxloss.arguments import require_choice, require_count
 from stream_maxloss.described import ArrayOf, check_name, check_state
 from stream_maxloss.expand.columns import ColumnEdges, numbers_in
-from stream_maxloss.expand.drawing import draw_place, evenness
 from stream_maxloss.expand.edges import edges_of
 from stream_maxloss.expand.entries import LARGEST, Entry, Frame, is_text, rows_of
-from stream_maxloss.expand.flags import as_record_batch, flag_column
-from stream_maxloss.expand.leaves import find_leaves, tested_values
-from stream_maxloss.expand.row_transformer import RowTransformer
+from stream_maxloss.expand.row_transformer import RowTransformer, as_record_batch, flag_column
 from stream_maxloss.features import text_feature
+from stream_maxloss.machine.compiled import compiled
 from stream_maxloss.random import make_generator, next_below, next_uniform
 from stream_maxloss.rows.single import TEXT_KINDS, number_of, texts_of
 
@@ -306,3 +304,56 @@ def texts_in(x: Mapping[Hashable, Any]) -> dict[Hashable, float]:
     """Return 1 for each text value of a row."""
     texts = ((name, value) for name, value in x.items() if isinstance(value, TEXT_KINDS))
     return {text_feature(name, text): 1.0 for name, value in texts for text in texts_of(name, value)}
+
+
+def evenness(values: NDArray[np.float32]) -> float:
+    """Return the root of the share of rows that do not have the most frequent value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stream_maxloss.expand.ferns import evenness
+    >>> evenness(np.array([1, 2, 3, 4], dtype=np.float32)) > evenness(np.array([0, 0, 0, 1], dtype=np.float32))
+    True
+
+    """
+    _, counts = np.unique(values, return_counts=True)
+    return float(np.sqrt(1.0 - counts.max() / len(values)))
+
+
+def draw_place(chances: list[float], generator: Any) -> int:
+    """Draw a place in proportion to its chance."""
+    heap = np.cumsum(chances)
+    return int(np.searchsorted(heap, next_uniform(generator) * heap[-1], side="right").clip(max=len(chances) - 1))
+
+
+def tested_values(entries: Iterable[Entry], places: dict[Any, int], rows: int) -> NDArray[np.float64]:
+    """Return (rows, tested features) values, minus infinity where a row does not have one."""
+    values = np.full((rows, len(places)), -np.inf)
+    for name, present, found in entries:
+        place = places.get(name)
+        if place is not None:
+            values[present, place] = found
+    return values
+
+
+@compiled
+def find_leaves(values: Any, places: Any, thresholds: Any, leaves: Any) -> None:
+    """Write the leaf of each row in each fern: one bit for each test x > threshold, the first the highest.
+
+    Parameters
+    ----------
+    values
+        (rows, tested features) as `tested_values` returns them.
+    places, thresholds
+        (ferns, depth) which feature each test looks at, and what it must exceed.
+    leaves
+        (rows, ferns) room for the leaves, two bytes each.
+
+    """
+    for i in range(values.shape[0]):
+        for fern in range(places.shape[0]):
+            leaf = 0
+            for d in range(places.shape[1]):
+                leaf = 2 * leaf + (values[i, places[fern, d]] > thresholds[fern, d])
+            leaves[i, fern] = leaf

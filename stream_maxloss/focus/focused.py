@@ -24,7 +24,7 @@ from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.protocol import Answers
 from stream_maxloss.state import part_of
 
-__all__ = ["Focused", "predicts_probabilities"]
+__all__ = ["Focused", "checked_loss", "predicts_probabilities"]
 
 
 def predicts_probabilities(model: Any) -> bool:
@@ -126,10 +126,10 @@ class Focused(base.Wrapper):
             `slice`, which names the row's slice for `policy="slices"` and is for the game alone.
 
         """
-        name = self._take_slice(kwargs)
+        name = self._take_slice(kwargs) if kwargs else None
         if self._native is not None:
             try:
-                self._native.learn(x, self._target_of(y), only_weight(kwargs), name)
+                self._native.learn(x, self._target_of(y), only_weight(kwargs) if kwargs else 1.0, name)
             except Exception:
                 self._forget_refused()
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from stream_maxloss.focus.native_window import NativeWindow
 from stream_maxloss.focus.rounds import Play
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.batch_checks import check_length
+from stream_maxloss.linear.batches import score_frame
 from stream_maxloss.linear.faults import check_rows, refuse_row
 from stream_maxloss.linear.model import LinearModel, fits
-from stream_maxloss.linear.row_kernels import row_kernels
+from stream_maxloss.linear.passes import row_kernels
 from stream_maxloss.linear.scaled import scale_rows_of
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.sums import OVERFLOW, fault_kind
@@ -78,10 +79,11 @@ class NativeReplay:
         self._table: tuple[Any, Any, Any, NDArray[np.int64]] | None = None
         self._places = (0, 0)
         self._plays: dict[bool, Play] = {}
+        self._row_kernels: dict[bool, Callable[..., bool]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # Elsewhere the arrays have other addresses.
-        left_out = ("_alone", "_codes", "_drawn", "_places", "_plays", "_points", "_table")
+        left_out = ("_alone", "_codes", "_drawn", "_places", "_plays", "_points", "_row_kernels", "_table")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -113,20 +115,24 @@ class NativeReplay:
 
     def _tables(self) -> tuple[int, int]:
         """Return the addresses of the learner's memory and of the table, for a kernel call at once."""
-        memory, window = self.model.memory, self.window.table
+        memory, window = self.model.memory, self.window.arrays
         if self._copies.shape[1] != len(memory):
             self._grow_copies()
         copies, known = self._copies, self._table
         if known is None or known[0] is not memory or known[1] is not window or known[2] is not copies:
             game = self.game
             others = (game.arrived, game.replayed, self._setup, self._spread, self._drawn, self._points, self._alone)
-            places = [address_of(copies), copies.shape[1], *(address_of(array) for array in others), 0]
-            table = np.array([*window.tolist(), *places], dtype=np.int64)
+            places = [address_of(copies), copies.shape[1], *(address_of(array) for array in (*others, self._codes))]
+            table = np.array([*self.window.table.tolist(), *places], dtype=np.int64)
             self._table = memory, window, copies, table
             self._places = address_of(memory), address_of(table)
-            known = self._table
-        known[3][arrays.CODES] = address_of(self._codes)
         return self._places
+
+    def _take_codes(self, codes: list[int]) -> None:
+        """Hold the slices of the rows that come where kernels find them."""
+        self._codes = np.array(codes, dtype=np.int64)
+        if self._table is not None:
+            self._table[3][arrays.CODES] = address_of(self._codes)
 
     def _held(self) -> tuple[tuple[int, int], tuple[Any, ...]]:
         """Return the addresses as `_tables` does, and what they point into.
@@ -163,17 +169,19 @@ class NativeReplay:
 
     def learn(self, x: Mapping[Hashable, Any], target: float, w: float, slice_name: Any = None) -> None:
         """Learn one row and replay."""
-        model, game = self.model, self.game
+        model, game, window, policy = self.model, self.game, self.window, self.game.player.policy
         model.learn(x, target, w)
-        columns, row = self._row_at_hand(x)
+        columns, row = read_row(x, model.features, learn=False) if self._counts_columns else model.row_at_hand(x)
         with model:
-            if game.by_slice:
+            if policy.by_slice:
                 slot = game.gate.settle(slice_name)
-                self._codes = np.array([game.roster.code_of(slice_name)])
+                self._take_codes([game.roster.code_of(slice_name)])
             else:
-                slot = game.gate.settle(target if model.program.scores == 0 else target > 0.0)
-            self.window.reserve(len(model.features), 1, len(row), game.size)
-            is_finite = kernels.replay_row(self._play)(
+                slot = game.gate.settle(target if model.kernels.program.scores == 0 else target > 0.0)
+            if not window.has_room(len(model.features)):
+                window.reserve(len(model.features), 1, len(row), game.size)
+            kernel = self._row_kernels.get(game.player.is_plain) or self._make_row_kernel()
+            is_finite = kernel(
                 *self._tables(),
                 game.replays,
                 slot,
@@ -202,11 +210,9 @@ class NativeReplay:
         if not is_finite:
             raise diverged()
 
-    def _row_at_hand(self, x: Mapping[Hashable, Any]) -> tuple[NDArray[np.int64] | None, Floats]:
-        """Return columns (None for the first ones) and values of the row that the model just learned."""
-        if self._counts_columns:
-            return read_row(x, self.model.features, learn=False)
-        return self.model.row_at_hand(x)
+    def _make_row_kernel(self) -> Callable[..., bool]:
+        kernel = self._row_kernels[self.game.player.is_plain] = kernels.replay_row(self._play)
+        return kernel
 
     def learn_frame(
         self,
@@ -298,7 +304,7 @@ class NativeReplay:
         gate = self.game.gate
         if self.game.by_slice:
             names = [None] * len(targets) if slices is None else slices
-            self._codes = np.array([self.game.roster.code_of(name) for name in names], dtype=np.int64)
+            self._take_codes([self.game.roster.code_of(name) for name in names])
             return gate.settle_many(names)
         if not gate.by_label:
             return gate.settle_many(targets)
@@ -314,7 +320,7 @@ class NativeReplay:
     def scores(self, frame: Any) -> Floats:
         """Score the rows of a frame: with the learner, or with its snapshots."""
         if not self.snapshots:
-            return self.model.scores(frame)
+            return score_frame(self.model, frame)
         parts, first = [], 0
         for rows in read_frame(frame, self.model.features, learn=False):
             parts.append(self._scores_of(rows, first))

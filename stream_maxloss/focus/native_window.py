@@ -182,8 +182,6 @@ class NativeWindow:
             Number of rows held now.
 
         """
-        if self.has_room(width):
-            return
         # Columns 0 would look like packed entries.
         width = max(width, 1)
         if width > ALWAYS_DENSE:

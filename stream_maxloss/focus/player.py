@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.described import ArrayOf, check_numbers, check_state
-from stream_maxloss.focus.policy import Exponential, Policy, make_policy
+from stream_maxloss.focus.policy import Policy, make_policy
 from stream_maxloss.focus.sum_tree import (
     RESCALE_ABOVE,
     RESCALE_BELOW,
@@ -26,7 +26,7 @@ from stream_maxloss.focus.sum_tree import (
 from stream_maxloss.machine.compiled import compiled, inner, made_once
 from stream_maxloss.random import make_generator, next_below, next_uniform, restore_generator
 
-__all__ = ["Player", "make_update", "player_admit", "player_draw", "player_update"]
+__all__ = ["Player", "make_update", "player_admit", "player_draw", "playing"]
 
 # Places in the array `game`: the weight of slot i is v_i = A u_i + B, with u_i the leaf of the tree.
 A, B, GAMMA, ETA, SHARE, SIZE, ROUNDS = range(7)
@@ -105,23 +105,6 @@ def make_update(raised: Callable[..., float]) -> Any:
             game[B] *= tree_rescale(nodes, starts)
 
     return inner(update)
-
-
-exponential_update = make_update(Exponential.raised)
-
-
-@compiled
-def player_update(
-    nodes: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    game: NDArray[np.float64],
-    slot: int,
-    probability: float,
-    loss: float,
-) -> None:
-    """Play one round of the paper's game on a drawn slot: v_i <- v_i exp(eta loss / p_i), then fixed share."""
-    # This policy looks at no settings.
-    exponential_update(nodes, starts, game, game, slot, probability, loss)
 
 
 @compiled

@@ -39,39 +39,24 @@ class FocusedRegressor(Focused, base.MiniBatchRegressor):
     ----------
     regressor
         Any River regressor, or a pipeline that ends in one.
-    window
-        Number of rows to remember.
-    replays
-        Replays after each row; 0 for none. `None` takes about log2(window).
+    window, replays
+        As for `FocusedClassifier`.
     loss
         `"auto"` or `"absolute"` for the loss above, or a function of (y, prediction) with values in [0, 1].
     scale
         The error that counts as a loss of 1. `None` takes the range of an `AbsoluteOGD` that has one, else the standard
         deviation of the targets so far.
-    gamma
-        Share of uniform draws, in (0, 1]; 1 is uniform replay.
-    eta
-        Step of the player; `None` for 1/(2n).
-    share
-        Rate at which old weights are forgotten, in [0, 1).
+    gamma, eta, share
+        As for `FocusedClassifier`.
     admission
         `"all"`, `"reservoir"`, or an `Admission` such as `SubSample(outliers=5)`.
     slack
-        Budget for outliers: a `Slack`, a number for the L1 budget, or `None`.
+        As for `FocusedClassifier`.
     output
         `"last"` predicts with the regressor itself, `"average"` with the mean of snapshots drawn uniformly from the
         rounds (corollary 2).
-    snapshots
-        Number of snapshots; only kept where `output` uses them. `None` for what theorem 1 asks for at a loss of 0.49
-        and a confidence of 0.95, 665 of them for a window of 10,000 (`stream_maxloss.focus.theorems`).
-    span
-        Rounds that snapshots are drawn from: the whole `"history"` or the last `"window"` turn.
-    seed
-        Seed of everything random.
-    policy
-        How the player weighs rows: `"exponential"` is the paper's, for the maximal loss; `"capped"` presses the worse
-        half of the rows and ranks better on most streams; `"uniform"` draws all alike; or `"corrected"`, `"credible"`
-        or any `Policy` object, such as `Capped(alpha=0.1)`.
+    snapshots, span, seed, policy
+        As for `FocusedClassifier`.
 
     Raises
     ------

@@ -45,9 +45,8 @@ from stream_maxloss.focus.sum_tree import (
 )
 from stream_maxloss.linear.logistic import logistic
 from stream_maxloss.linear.memory import CAPACITY, HEADER, ROW_LENGTH
-from stream_maxloss.linear.passes import inner_kernels
+from stream_maxloss.linear.passes import RowKernels, inner_kernels
 from stream_maxloss.linear.program import Program
-from stream_maxloss.linear.row_kernels import RowKernels
 from stream_maxloss.machine.compiled import inner, made_once
 from stream_maxloss.machine.pointers import load, load_integer, load_short, store, store_integer, store_short
 from stream_maxloss.machine.vectors import prefetch

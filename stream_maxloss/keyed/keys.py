@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 __all__ = ["SHARDS", "key_text", "key_texts", "shard_of"]
 
@@ -76,8 +75,3 @@ def shard_of(key: str, shards: int = SHARDS) -> int:
     """
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") % shards
-
-
-def shards_of(keys: list[str], shards: int = SHARDS) -> NDArray[np.int64]:
-    """Return the shard of each key."""
-    return np.fromiter((shard_of(key, shards) for key in keys), dtype=np.int64, count=len(keys))

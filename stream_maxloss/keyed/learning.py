@@ -13,8 +13,8 @@ from stream_maxloss.keyed.groups import Group, KeyedRows
 from stream_maxloss.keyed.models import Live, Models
 from stream_maxloss.keyed.opinions import Opinions
 from stream_maxloss.keyed.shelf import Place
+from stream_maxloss.linear.batch_checks import Labelled
 from stream_maxloss.linear.grouped import learn_stretch, linear_parts, part_of_rows, read_matrix, snapshot, takes_matrix
-from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.slots import Slots
 from stream_maxloss.rows import Rows
 from stream_maxloss.rows.dicts import frame_to_dicts

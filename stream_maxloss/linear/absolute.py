@@ -49,10 +49,8 @@ class AbsoluteOGD(LinearRegressor):
         Smallest prediction.
     high
         Largest prediction. With both finite, the game's loss is the error divided by `high - low`.
-    radius
-        Radius of the ball that the weights, intercept included, are projected to; None for no ball.
-    schedule
-        `"sqrt"` divides the step by $\sqrt t$ on row t, `"constant"` keeps it.
+    radius, schedule
+        As for `HingeOGD`.
     intercept, averaged, hash_bits
         As for `Perceptron`.
 

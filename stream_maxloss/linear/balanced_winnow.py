@@ -9,9 +9,9 @@ from stream_maxloss.linear.additive import count
 from stream_maxloss.linear.classifier import LinearClassifier
 from stream_maxloss.linear.memory import INTERCEPT, MISTAKES, U_INTERCEPT, V_INTERCEPT
 from stream_maxloss.linear.model import LinearModel
-from stream_maxloss.linear.multiplicative import divide, factor_of, multiply, zero_one_loss
 from stream_maxloss.linear.program import Program
 from stream_maxloss.linear.sums import Row, column_of, dot_arrived, vector_at
+from stream_maxloss.linear.winnow import divide, factor_of, multiply, zero_one_loss
 from stream_maxloss.machine.compiled import inner
 from stream_maxloss.machine.pointers import load
 

@@ -1,17 +1,21 @@
-"""What must hold of the labels and weights that come with a batch."""
+"""The labels and sample weights that come with a batch, and what must hold of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.errors import RowError
 from stream_maxloss.labels import as_array
+from stream_maxloss.linear.memory import Floats
+from stream_maxloss.machine.pointers import address_of
+from stream_maxloss.rows import Rows
 
-__all__ = ["check_length", "is_tame", "row_weights"]
+__all__ = ["Labelled", "check_length", "is_tame", "row_weights"]
 
 # A score is a sum of products of a weight and a value, a weight one of rate, sample weight and value over scale.
 TAME = 1e30
@@ -59,3 +63,36 @@ def row_weights(w: Any, rows: int) -> NDArray[np.float64]:
 def equal_weights(w: float, rows: int) -> NDArray[np.float64]:
     """Return a weight for each of some rows: the last ones again, for a stream of batches of one length."""
     return np.full(rows, w)
+
+
+class Labelled(NamedTuple):
+    """The labels and sample weights of some rows, and room for their scores."""
+
+    targets: Floats
+    weights: Floats
+    scores: Floats
+
+    def part(self, first: int, last: int) -> Labelled:
+        """Return what belongs to some of the rows."""
+        return Labelled(self.targets[first:last], self.weights[first:last], self.scores[first:last])
+
+    def addresses(self) -> tuple[int, int, int]:
+        """Return where the labels, the weights and the scores begin."""
+        return address_of(self.targets), address_of(self.weights), address_of(self.scores)
+
+    def split(self, stretches: Iterable[Rows], first: int = 0) -> Iterator[tuple[int, Rows, Labelled]]:
+        """Yield each stretch of rows from row `first` on with its first row and what belongs to it.
+
+        Raises
+        ------
+        ValueError
+            If there is not one label per row.
+
+        """
+        for rows in stretches:
+            last = first + len(rows)
+            if last > len(self.targets):
+                check_length(last, self.targets)
+            yield first, rows, self.part(first, last)
+            first = last
+        check_length(first, self.targets)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_maxloss.linear import memory as layout
-from stream_maxloss.linear.batch_checks import check_length, is_tame
+from stream_maxloss.linear.batch_checks import Labelled, check_length, is_tame
 from stream_maxloss.linear.columnar import LINE, is_columnar, run_columns, score_columns, tile_numbers, turned_numbers
 from stream_maxloss.linear.faults import check_rows, refuse_row
-from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.memory import Floats
 from stream_maxloss.linear.passes import run_rows
 from stream_maxloss.linear.sums import ORDERED_SUM
@@ -22,7 +21,7 @@ from stream_maxloss.rows.frame import Numbers, open_numbers
 if TYPE_CHECKING:
     from stream_maxloss.linear.model import LinearModel
 
-__all__ = ["changed_meanwhile", "check_columns", "learn_frame", "score_frame", "score_rows"]
+__all__ = ["changed_meanwhile", "check_columns", "learn_frame", "learn_rows", "score_frame", "score_rows"]
 
 # Floats of a model from which on a batch is looked through before it is learned, instead of copying the model.
 LARGE_MODEL = 1 << 16

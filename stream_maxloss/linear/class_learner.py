@@ -11,6 +11,7 @@ from river import base
 
 from stream_maxloss.classes import Classes
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.batches import score_frame
 from stream_maxloss.linear.class_model import ClassModel
 from stream_maxloss.linear.learner import Learner
 from stream_maxloss.linear.logistic import logistic
@@ -127,14 +128,14 @@ class ClassLearner(Learner, base.MiniBatchClassifier):
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of labels like `X`: pandas for pandas, Arrow for Arrow, and so on."""
-        said = self._known(self._model.scores(X))
+        said = self._known(score_frame(self._model, X))
         if not len(self._classes):
             return native_series(np.full(len(said), None, dtype=object), X)
         return native_series(self._classes.name(said.argmax(axis=1)), X)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return a frame like `X` with a column for each class (as text where names must be text)."""
-        said = self._known(self._model.scores(X))
+        said = self._known(score_frame(self._model, X))
         return native_frame({label: said[:, k].copy() for k, label in enumerate(self.classes)}, X)
 
     @property

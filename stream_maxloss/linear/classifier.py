@@ -12,6 +12,7 @@ from river import base
 
 from stream_maxloss.labels import SIGNS, sign_of, signs_of
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.batches import score_frame
 from stream_maxloss.linear.learner import Learner
 from stream_maxloss.linear.native import native_frame, native_series
 from stream_maxloss.protocol import Answers
@@ -69,7 +70,7 @@ class LinearClassifier(Learner, base.MiniBatchClassifier):
 
     def predict_many(self, X: Any) -> Any:
         """Return a series of booleans like `X`: pandas for pandas, Arrow for Arrow, and so on."""
-        scores = self._model.scores(X)
+        scores = score_frame(self._model, X)
         return native_series((scores if scores.ndim == 1 else scores[:, 0]) >= 0.0, X)
 
     def predict_proba_many(self, X: Any) -> Any:

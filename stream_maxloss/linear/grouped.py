@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from stream_maxloss.features import FeatureMap
+from stream_maxloss.linear.batch_checks import Labelled
 from stream_maxloss.linear.batches import learn_rows
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.learner import Learner
 from stream_maxloss.linear.regressor import LinearRegressor
 from stream_maxloss.linear.scaled import run_stretch
@@ -22,7 +22,7 @@ from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.rows import Rows
 from stream_maxloss.rows.frame import open_numbers
 
-__all__ = ["learn_stretch", "linear_parts", "read_matrix", "snapshot", "takes_matrix"]
+__all__ = ["learn_stretch", "linear_parts", "part_of_rows", "read_matrix", "snapshot", "takes_matrix"]
 
 
 def linear_parts(model: Any) -> tuple[Scaler | None, Learner] | None:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_maxloss.card import card
+from stream_maxloss.features import text_feature
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.batch_checks import row_weights
-from stream_maxloss.linear.contributions import Contribution, contributions_of
+from stream_maxloss.linear.batches import learn_frame, score_frame
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.scaled import run_scaled_frame
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.protocol import Answers
 
+if TYPE_CHECKING:
+    from stream_maxloss.linear.model import LinearModel
+
 __all__ = ["Learner"]
+
+ALWAYS = "always"
+"""What is there whatever the row: the intercept, or a threshold."""
 
 
 class Learner:
@@ -85,11 +93,11 @@ class Learner:
     def _learn_scored(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[np.float64]:
         """Learn the rows of a frame and return the score that each had before it was learned."""
         targets = self._targets_of(y)
-        return self._model.run(X, targets, row_weights(w, len(targets)))
+        return learn_frame(self._model, X, targets, row_weights(w, len(targets)))
 
     def answer_many(self, X: Any) -> Answers:
         """Predict every row of a frame and learn nothing."""
-        return self._answers_of(self._model.scores(X))
+        return self._answers_of(score_frame(self._model, X))
 
     def answer_learn_many(self, X: Any, y: Any, w: Any = 1.0) -> Answers:
         """Predict each row of a frame, then learn it; return what was said before."""
@@ -143,3 +151,58 @@ class Learner:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` of a learner with the same parameters returned."""
         self._model.load_state_dict(state)
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """One feature's part of a score.
+
+    Parameters
+    ----------
+    feature
+        Its name; `always` for what is there whatever the row.
+    value, weight
+        Of the feature in the row, and in the model.
+    contribution
+        Their product.
+
+    """
+
+    feature: str
+    value: float
+    weight: float
+    contribution: float
+
+
+def contributions_of(model: LinearModel, x: Mapping[Hashable, Any]) -> list[Contribution]:
+    """Return what the score of a row is made of, the largest part first; they add up to the score.
+
+    Examples
+    --------
+    >>> from stream_maxloss.linear import Perceptron
+    >>> learner = Perceptron()
+    >>> learner.learn_one({"size": 2.0, "shape": "round"}, False)
+    >>> [(part.feature, part.contribution) for part in learner.explain_one({"size": 3.0, "shape": "round"})]
+    [('size', -6.0), ('shape=round', -1.0), ('always', -1.0)]
+
+    """
+    weights = model.weight_vector()
+    parts = []
+    for name, value in features_of(x):
+        column = model.features.find(name)
+        weight = float(weights[column]) if 0 <= column < len(weights) else 0.0
+        parts.append(Contribution(str(name), value, weight, weight * value))
+    rest = float(model.score(x)) - sum(part.contribution for part in parts)
+    parts.append(Contribution(ALWAYS, 1.0, rest, rest))
+    return sorted(parts, key=lambda part: -abs(part.contribution))
+
+
+def features_of(x: Mapping[Hashable, Any]) -> Iterator[tuple[Hashable, float]]:
+    """Yield the features of a row: a text value is one of its own, what is missing is none."""
+    for name, value in x.items():
+        if isinstance(value, str):
+            yield text_feature(name, value), 1.0
+        elif isinstance(value, list | tuple | set):
+            yield from ((text_feature(name, token), 1.0) for token in value if isinstance(token, str))
+        elif value is not None and value == value:
+            yield name, float(value)

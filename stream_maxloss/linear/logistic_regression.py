@@ -37,10 +37,8 @@ class Logistic(ClassLearner):
         `"adaptive"` for a step of its own for each weight, `"sqrt"` for $\eta/\sqrt t$, `"constant"`.
     l2
         Weight $\lambda$ of the penalty $\lambda |w|^2 / 2$; 0 for none, and only where steps do not adapt.
-    intercept
-        Whether to add a constant-1 feature. The attribute `intercept` shows what was learned for it.
-    hash_bits
-        Hash features onto 2^hash_bits columns, which bounds the memory; None for a map that grows with the features.
+    intercept, hash_bits
+        As for `Perceptron`.
 
     Notes
     -----

@@ -14,12 +14,11 @@ from stream_maxloss.described import check_numbers
 from stream_maxloss.features import FeatureMap, HashedFeatureMap
 from stream_maxloss.linear import memory as layout
 from stream_maxloss.linear.additive import Rule, additive
-from stream_maxloss.linear.batches import changed_meanwhile, check_columns, learn_frame, score_frame
+from stream_maxloss.linear.batches import changed_meanwhile, check_columns
 from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value
 from stream_maxloss.linear.memory import fits
-from stream_maxloss.linear.passes import learn_sparse_row, score_sparse_row
+from stream_maxloss.linear.passes import learn_sparse_row, row_kernels, score_sparse_row
 from stream_maxloss.linear.program import Program
-from stream_maxloss.linear.row_kernels import row_kernels
 from stream_maxloss.machine.dict_values import PLAIN_NUMBERS
 from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import read_row
@@ -253,14 +252,6 @@ class LinearModel:
     def room_for_scores(self, rows: int) -> NDArray[np.float64]:
         """Return room for the scores of some rows: one number each, or a row of a matrix."""
         return np.empty(rows if self.program.scores == 1 else (rows, self.program.scores))
-
-    def run(self, frame: Any, targets: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Score, then learn, each row of a frame; if a row is refused, the model is as before."""
-        return learn_frame(self, frame, targets, weights)
-
-    def scores(self, frame: Any) -> NDArray[np.float64]:
-        """Return the score of each row of a frame."""
-        return score_frame(self, frame)
 
     @property
     def weights(self) -> dict[Hashable, float]:

@@ -19,7 +19,22 @@ from stream_maxloss.machine.dict_values import integer_of, python_object, read_v
 from stream_maxloss.machine.kinds import float64
 from stream_maxloss.machine.pointers import load, load_integer, store
 
-__all__ = ["Inner", "inner_kernels", "learn_dict", "learn_sparse_row", "run_rows", "score_dict", "score_sparse_row"]
+__all__ = [
+    "Inner",
+    "RowKernels",
+    "as_inner",
+    "entry_point",
+    "inner_kernels",
+    "learn_dict",
+    "learn_sparse_row",
+    "make_write",
+    "read_shortcut",
+    "row_kernels",
+    "row_of",
+    "run_rows",
+    "score_dict",
+    "score_sparse_row",
+]
 
 # What a kernel for a dict returns if it has another name or a value that is no plain number, or the memory is in use.
 UNREADABLE = -1
@@ -267,3 +282,46 @@ def make_write(several: int) -> Any:
             store(scores, several * i + k, score[k])
 
     return inner(write)
+
+
+class RowKernels:
+    """What a model calls for each row; the kernels that were not needed yet do nothing.
+
+    They are attributes of a class rather than of an object, and a model refers to that class. River counts the memory
+    of a model by following its references: it leaves out classes, and must not follow kernels into numba's compiler,
+    whose megabytes are no part of the model and whose weak references may be dead.
+    """
+
+    program: Program
+    learns = False
+    scores = False
+
+    @staticmethod
+    def score_row(shortcut: tuple[Any, ...], x: Any) -> float:
+        """Return the score of a row, NaN if this way cannot read it."""
+        return math.nan
+
+    @staticmethod
+    def learn_row(shortcut: tuple[Any, ...], x: Any, target: float, w: float) -> int:
+        """Learn a row and return 0, or why this way cannot."""
+        return UNREADABLE
+
+
+@made_once
+def row_kernels(program: Program, learns: bool = False, scores: bool = False) -> type[RowKernels]:
+    """Return the kernels of a program, compiled as far as they are asked for.
+
+    Parameters
+    ----------
+    program
+        What the learner does to its memory.
+    learns, scores
+        Whether rows are learned, and scored, straight from their dicts.
+
+    """
+    kernels: dict[str, Callable[..., Any]] = {}
+    if learns:
+        kernels["learn_row"] = learn_dict(program)
+    if scores:
+        kernels["score_row"] = score_dict(program)
+    return type("RowKernels", (RowKernels,), {"program": program, "learns": learns, "scores": scores, **kernels})

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_maxloss.linear.batch_checks import Labelled
 from stream_maxloss.linear.faults import feature_name, find_fault, refuse_value, row_entries
-from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.model import LinearModel
 from stream_maxloss.linear.scaler import Scaler
 from stream_maxloss.linear.statistics import run_scaled, scale_stretch
 from stream_maxloss.machine.pointers import address_of
 from stream_maxloss.rows import Rows, read_frame
 
-__all__ = ["run_scaled_frame", "scale_rows_of"]
+__all__ = ["run_scaled_frame", "run_stretch", "scale_rows_of"]
 
 
 def scaled_columns(scaler: Scaler, model: LinearModel) -> NDArray[np.int64]:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from stream_maxloss.linear import memory as layout
+from stream_maxloss.linear.batch_checks import Labelled
 from stream_maxloss.linear.grouped import linear_parts, takes_matrix
-from stream_maxloss.linear.labelled import Labelled
 from stream_maxloss.linear.learner import Learner
 from stream_maxloss.linear.memory import Floats
 from stream_maxloss.linear.passes import run_rows

@@ -10,15 +10,41 @@ from river import base
 from stream_maxloss.arguments import require_positive
 from stream_maxloss.linear.additive import count
 from stream_maxloss.linear.classifier import LinearClassifier
-from stream_maxloss.linear.memory import INTERCEPT, MISTAKES, SECOND, SEEN, THIRD, V_INTERCEPT
+from stream_maxloss.linear.memory import FIRST, INTERCEPT, MISTAKES, SECOND, SEEN, THIRD, V_INTERCEPT
 from stream_maxloss.linear.model import LinearModel
-from stream_maxloss.linear.multiplicative import factor_of, multiply, zero_one_loss
 from stream_maxloss.linear.program import Program
 from stream_maxloss.linear.sums import INFINITE, OUTSIDE, Row, column_of, dot_arrived, fault, vector_at
 from stream_maxloss.machine.compiled import inner
 from stream_maxloss.machine.pointers import load, store
 
-__all__ = ["Winnow"]
+__all__ = ["Winnow", "divide", "factor_of", "multiply", "zero_one_loss"]
+
+# Weights stay finite whatever comes.
+LARGEST_WEIGHT = 1e100
+
+
+@inner
+def factor_of(m: int, exponent: float) -> float:
+    """Return beta^exponent."""
+    return math.exp(min(max(exponent * math.log(load(m, FIRST)), -200.0), 200.0))
+
+
+@inner
+def multiply(v: int, place: int, factor: float) -> None:
+    """Multiply a weight, and keep it inside what a float can come back from."""
+    store(v, place, min(max(load(v, place) * factor, 1.0 / LARGEST_WEIGHT), LARGEST_WEIGHT))
+
+
+@inner
+def divide(v: int, place: int, factor: float) -> None:
+    """Divide a weight, within the same bounds."""
+    store(v, place, min(max(load(v, place) / factor, 1.0 / LARGEST_WEIGHT), LARGEST_WEIGHT))
+
+
+@inner
+def zero_one_loss(m: int, score: float, target: float) -> float:
+    """Return the loss that the game sees: 1 for a mistake."""
+    return 1.0 if (score >= 0.0) != (target > 0.0) else 0.0
 
 
 @inner

@@ -19,9 +19,9 @@ __all__ = ["MixedClassifier", "MixedRegressor"]
 
 
 class Workers:
-    """What the classifier and the regressor share: whose turn it is, and the rounds."""
+    """What the classifier and the regressor share: all but the probabilities of classes."""
 
-    def __init__(self, model: Any, workers: int, mix_every: int, by: str | None) -> None:
+    def __init__(self, model: Any, workers: int = 2, mix_every: int = 1000, by: str | None = None) -> None:
         require_count("workers", workers)
         require_count("mix_every", mix_every)
         require_mergeable(model)
@@ -52,7 +52,8 @@ class Workers:
         digest = blake2b(str(x.get(self.by)).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.workers
 
-    def _learn(self, x: dict[Hashable, Any], y: Any, w: float) -> None:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Let the worker whose turn it is learn a row."""
         worker = self._turn(x)
         if w == 1.0:
             self._workers[worker].learn_one(x, y)
@@ -62,6 +63,19 @@ class Workers:
         self._clock[2 + worker] += 1
         if self.workers > 1:
             self._end_round()
+
+    def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
+        """Learn the rows of a frame, one after another."""
+        for x, label in zip(frame_to_dicts(X), list(y), strict=True):
+            self.learn_one(x, label, w)
+
+    def predict_one(self, x: dict[Hashable, Any]) -> Any:
+        """Return what the mixed model says."""
+        return self.mixed.predict_one(x)
+
+    def predict_many(self, X: Any) -> Any:
+        """Return what the mixed model says of each row."""
+        return self.mixed.predict_many(X)
 
     def _end_round(self) -> None:
         done = self._clock[2:]
@@ -132,9 +146,6 @@ class MixedClassifier(Workers, base.MiniBatchClassifier):
 
     """
 
-    def __init__(self, model: Any, workers: int = 2, mix_every: int = 1000, by: str | None = None) -> None:
-        super().__init__(model, workers, mix_every, by)
-
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         from stream_maxloss.linear import HingeOGD
@@ -145,27 +156,10 @@ class MixedClassifier(Workers, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return bool(self.model._multiclass)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Let the worker whose turn it is learn a row."""
-        self._learn(x, y, w)
-
-    def predict_one(self, x: dict[Hashable, Any]) -> Any:
-        """Return what the mixed model says."""
-        return self.mixed.predict_one(x)
-
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         """Return the mixed model's probabilities."""
         found: dict[Any, float] = self.mixed.predict_proba_one(x)
         return found
-
-    def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
-        """Learn the rows of a frame, one after another."""
-        for x, label in zip(frame_to_dicts(X), list(y), strict=True):
-            self._learn(x, label, w)
-
-    def predict_many(self, X: Any) -> Any:
-        """Return what the mixed model says of each row."""
-        return self.mixed.predict_many(X)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the mixed model's probabilities of each row."""
@@ -192,28 +186,8 @@ class MixedRegressor(Workers, base.MiniBatchRegressor):
 
     """
 
-    def __init__(self, model: Any, workers: int = 2, mix_every: int = 1000, by: str | None = None) -> None:
-        super().__init__(model, workers, mix_every, by)
-
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         from stream_maxloss.linear import AbsoluteOGD
 
         yield {"model": AbsoluteOGD(), "mix_every": 20}
-
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Let the worker whose turn it is learn a row."""
-        self._learn(x, y, w)
-
-    def predict_one(self, x: dict[Hashable, Any]) -> float:
-        """Return what the mixed model says."""
-        return float(self.mixed.predict_one(x))
-
-    def learn_many(self, X: Any, y: Any, w: float = 1.0) -> None:
-        """Learn the rows of a frame, one after another."""
-        for x, label in zip(frame_to_dicts(X), list(y), strict=True):
-            self._learn(x, label, w)
-
-    def predict_many(self, X: Any) -> Any:
-        """Return what the mixed model says of each row."""
-        return self.mixed.predict_many(X)

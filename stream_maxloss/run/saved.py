@@ -9,48 +9,32 @@ from typing import Any
 from stream_maxloss.checkpoint import Content, Report, take_model
 from stream_maxloss.checkpoint.reader import verify_checkpoint
 from stream_maxloss.errors import CheckpointError, SourceError, StreamMaxlossError
+from stream_maxloss_connectors.positions import check_entry, is_count, is_names, is_text, or_none
 
-__all__ = ["LOG", "check_classes", "check_outside", "check_session", "open_saved", "verify_run"]
+__all__ = ["LOG", "check_classes", "check_outside", "check_session", "label_position", "open_saved", "verify_run"]
 
 LOG = "_log"
 """Name of a service's log among the partitions of a position; other sources keep away from it."""
 
 _RUN_PARTS = ("run", "row_form", "board", "source_name", "bad_records")
 
-
 UNOPENED: Any = object()
 """In place of a source, which is not asked."""
 
-
-def is_text(value: Any) -> bool:
-    """Return whether a value is a text, or none."""
-    return value is None or isinstance(value, str)
-
-
-def are_texts(value: Any) -> bool:
-    """Return whether a value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def is_count(value: Any) -> bool:
-    """Return whether a value is a number of rows."""
-    return type(value) is int and 0 <= value < 1 << 62
-
-
 SETTINGS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("target", "positive", "weight", "slice-by"), is_text),
-    **dict.fromkeys(("features", "exclude", "metric"), are_texts),
+    **dict.fromkeys(("target", "positive", "weight", "slice-by"), or_none(is_text)),
+    **dict.fromkeys(("features", "exclude", "metric"), is_names),
     "delay": is_count,
 }
-MORE_SETTINGS = {"key": is_text, "time": is_text, "label-ttl": is_text, "task": is_text, "keep": are_texts}
+MORE_SETTINGS = {**dict.fromkeys(("key", "time", "label-ttl", "task"), is_text), "keep": is_names}
 """Settings that not every run has."""
 
 FORM: dict[str, Callable[[Any], bool]] = {
     "schema": lambda schema: (
-        schema is None or (isinstance(schema, list) and all(are_texts(field) and len(field) == 2 for field in schema))
+        schema is None or (isinstance(schema, list) and all(is_names(field) and len(field) == 2 for field in schema))
     ),
-    "features": are_texts,
-    "label_type": is_text,
+    "features": is_names,
+    "label_type": or_none(is_text),
 }
 
 
@@ -126,19 +110,14 @@ def label_position(content: Content) -> dict[str, Any]:
 
 def check_log(position: Any) -> Any:
     """Return a position without that in a service's log, which may be all there is; a bad one is a SourceError."""
-    from stream_maxloss_connectors.positions import check_entry, or_none
-    from stream_maxloss_connectors.positions import is_count as is_number
-
     if not isinstance(position, dict) or LOG not in position:
         return position
-    check_entry(LOG, position[LOG], next=is_number, schema=or_none(is_text))
+    check_entry(LOG, position[LOG], next=is_count, schema=or_none(is_text))
     return {name: place for name, place in position.items() if name != LOG}
 
 
 def check_positions(content: Content) -> None:
     """Raise CheckpointError unless the positions of source and sinks can be ones that were saved."""
-    from stream_maxloss_connectors.positions import check_entry
-    from stream_maxloss_connectors.positions import is_count as is_length
     from stream_maxloss_connectors.saved import check_saved_sink, check_saved_source
 
     values, outputs = content.values, {}
@@ -146,9 +125,9 @@ def check_positions(content: Content) -> None:
         position = check_log(content.sources["source"])
         if position != {}:
             check_saved_source(values["source_name"], position)
-        check_entry("bad records", values.get("bad_records"), count=is_length, seen=is_length, length=is_length)
+        check_entry("bad records", values.get("bad_records"), count=is_count, seen=is_count, length=is_count)
         if "predictions" in values:
-            saved = check_entry("predictions", values["predictions"], uri=lambda uri: isinstance(uri, str))
+            saved = check_entry("predictions", values["predictions"], uri=is_text)
             check_saved_sink(saved["uri"], saved.get("position"))
             outputs = {saved["uri"]: saved["position"]["length"]} if "length" in saved["position"] else {}
     except SourceError as error:

@@ -53,21 +53,13 @@ class Tail:
         Which column is what; a text is the name of the target.
     metrics
         River metrics, or their names as `make_metrics` takes them; None for what suits the model.
-    positive
-        The value of the target that counts as positive, or None.
-    task
-        What the target is: `binary`, `class` or `number`; None for what the model takes.
-    delay
-        Rows until a label is known; 0 for none.
+    positive, task, delay
+        As for `Session`.
     labels
         A source of labels that come later, joined with their rows by key: not yet opened, or what `open_source` takes.
         None where rows have their own.
-    label_ttl
-        How long a row waits for its label: `100000` rows, or `7d`, `12h`, `30m`, `45s` by the rows' own time.
-    limit
-        Most rows to read, those before a resume included; None for no limit.
-    learn
-        Whether to learn, or only to predict.
+    label_ttl, limit, learn
+        As for `Session`.
     bad_records
         What to do with malformed records and refused rows: `fail`, `skip`, `dlq=FILE`, or a `BadRecords` that the
         source has, too.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import stream_maxloss
 from stream_maxloss.run.certificate import promoted
-from stream_maxloss.run.hardest import describe_hard_rows
+from stream_maxloss.run.explanations import describe_hard_rows
 from stream_maxloss.run.history import History, finite
 from stream_maxloss.run.parts import auto_part, focused_part
 

@@ -155,7 +155,7 @@ def test_wrong_arguments_are_refused(arguments, error, message):
 
 def test_the_form_for_kafka_stands_beside_the_others() -> None:
     from stream_maxloss_connectors import river_streams
-    from stream_maxloss_connectors.kafka.river_stream import iter_kafka
+    from stream_maxloss_connectors.kafka import iter_kafka
 
     assert river_streams.iter_kafka is iter_kafka
     with pytest.raises(AttributeError, match="has no attribute 'iter_nothing'"):

@@ -16,6 +16,7 @@ from stream_maxloss import checkpoint
 from stream_maxloss.evaluate import Engine
 from stream_maxloss.focus import FocusedClassifier, FocusedRegressor
 from stream_maxloss.linear import Scaler
+from stream_maxloss.linear.batches import score_frame
 from stream_maxloss.protocol import NativeLearner
 from third_party import install, tail_twice
 
@@ -124,7 +125,7 @@ def test_both_scores_of_a_learner_from_outside_learn() -> None:
     model = MeanAndScale()
     table = pa.table({"x": X[:, 0], "constant": X[:, 1]})
     model.learn_many(table, targets)
-    scores = model._model.scores(table)
+    scores = score_frame(model._model, table)
     assert scores.shape == (4000, 2)
     assert model.weights["x"] == pytest.approx(2.0, abs=0.2)
     assert np.exp(scores[:, 1]).mean() == pytest.approx(0.5, abs=0.2)

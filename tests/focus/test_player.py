@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from stream_maxloss.focus.player import Player, player_draw, player_update
+from stream_maxloss.focus.player import Player, player_draw, playing
+from stream_maxloss.focus.policy import Exponential
 from stream_maxloss.random import make_generator, next_below, next_uniform
 
 
@@ -145,11 +146,15 @@ def test_fixed_share_forgets_with_its_half_life():
     assert player.weights()[0] / player.weights().sum() - 0.1 == pytest.approx(excess / 2, rel=0.01)
 
 
+# This policy looks at no settings, so that any array will do for them.
+update = playing(Exponential.raised)
+
+
 @njit
 def play_rounds(nodes, starts, game, generator, rounds, loss):
     for _ in range(rounds):
         slot, probability = player_draw(nodes, starts, game, generator)
-        player_update(nodes, starts, game, slot, probability, loss)
+        update(nodes, starts, game, game, slot, probability, loss)
 
 
 @pytest.mark.parametrize("loss", [1.0, -1.0], ids=["rising", "falling"])

@@ -19,7 +19,7 @@ from stream_maxloss.errors import RowError
 from stream_maxloss.evaluate import Engine
 from stream_maxloss.focus import FocusedClassifier
 from stream_maxloss.keyed import KeyedClassifier, KeyedRegressor, shard_of
-from stream_maxloss.keyed.records import encode_record
+from stream_maxloss.keyed.models import encode_record
 from stream_maxloss.linear import AbsoluteOGD, HingeOGD, Logistic, Scaler
 
 TEMPLATES: dict[str, Callable[[], Any]] = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_maxloss.metrics.loss_histogram import LossHistogram, tail_mean
+from stream_maxloss.metrics.tail_loss import LossHistogram, tail_mean
 
 unit = st.floats(0.0, 1.0)
 weighted = st.lists(st.tuples(unit, st.floats(0.01, 10.0)), min_size=1, max_size=60)

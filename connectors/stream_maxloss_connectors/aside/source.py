@@ -17,8 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from stream_maxloss.errors import SourceError
-from stream_maxloss_connectors.aside.child import ADDRESS, PLACE
-from stream_maxloss_connectors.aside.recorded import RecordedBad, error_from, replay
+from stream_maxloss_connectors.aside.child import ADDRESS, PLACE, RecordedBad, error_from, replay
 from stream_maxloss_connectors.aside.wire import Wire, WireClosedError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source

@@ -54,9 +54,9 @@ class FileSink(Sink):
         self._length = 0
         self._schema: pa.Schema | None = None
 
-    @abstractmethod
     def _head(self, schema: pa.Schema) -> bytes:
         """Bytes that begin the file."""
+        return b""
 
     @abstractmethod
     def _body(self, records: pa.RecordBatch) -> bytes:
@@ -170,9 +170,6 @@ class JsonlSink(FileSink):
     19 {"row":1,"p":0.25}
 
     """
-
-    def _head(self, schema: pa.Schema) -> bytes:
-        return b""
 
     def _body(self, records: pa.RecordBatch) -> bytes:
         maps = [field.name for field in records.schema if pa.types.is_map(field.type)]

@@ -18,8 +18,7 @@ from stream_maxloss_connectors.files.byte_streams import ByteStream, open_bytes
 from stream_maxloss_connectors.files.text_blocks import TextBlock, TextBlocks
 from stream_maxloss_connectors.schemas import empty_batch, require_columns, select
 from stream_maxloss_connectors.text.csv_lines import CsvDecoder
-from stream_maxloss_connectors.text.frames import too_long_reason
-from stream_maxloss_connectors.text.lines import DecodedBlock, Fault, LineDecoder
+from stream_maxloss_connectors.text.lines import DecodedBlock, Fault, LineDecoder, too_long_reason
 from stream_maxloss_connectors.text.pending_rows import PendingRows, faults_to_look_for
 
 __all__ = ["TextFormat"]

@@ -12,8 +12,7 @@ import numpy as np
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.files.byte_streams import ByteStream
 from stream_maxloss_connectors.text.csv_lines import CsvDecoder
-from stream_maxloss_connectors.text.frames import BYTE_ORDER_MARK
-from stream_maxloss_connectors.text.lines import LineDecoder
+from stream_maxloss_connectors.text.lines import BYTE_ORDER_MARK, LineDecoder
 
 __all__ = ["TextBlock", "TextBlocks"]
 

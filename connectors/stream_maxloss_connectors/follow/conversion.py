@@ -15,10 +15,9 @@ from typing import Any
 from stream_maxloss.errors import GapError
 from stream_maxloss_connectors.base import Position
 from stream_maxloss_connectors.files.paths import check_unchanged, fingerprint
-from stream_maxloss_connectors.files.position import check_file, is_plain
 from stream_maxloss_connectors.follow.file_identity import FileIdentity, rotated_names
-from stream_maxloss_connectors.follow.position import check_followed
 from stream_maxloss_connectors.follow.tracked_path import identity_of
+from stream_maxloss_connectors.positions import check_file, check_followed, is_plain
 from stream_maxloss_connectors.text.lines import LineDecoder
 
 __all__ = ["to_followed", "to_plain"]

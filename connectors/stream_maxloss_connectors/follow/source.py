@@ -15,16 +15,16 @@ from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss.system import require_posix
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source, SourceTraits
-from stream_maxloss_connectors.files.overlap import is_among, is_meant_by, is_same_file
+from stream_maxloss_connectors.files.paths import is_among, is_meant_by, is_same_file
 from stream_maxloss_connectors.follow.arriving_files import ArrivingFiles, matching_files
 from stream_maxloss_connectors.follow.conversion import to_followed
 from stream_maxloss_connectors.follow.file_identity import OpenedFile, is_rotated_name
 from stream_maxloss_connectors.follow.ipc import GrowingIpc
-from stream_maxloss_connectors.follow.position import check_followed
 from stream_maxloss_connectors.follow.reader import GrowingReader
 from stream_maxloss_connectors.follow.text import GrowingText
 from stream_maxloss_connectors.follow.tracked_path import TrackedPath
 from stream_maxloss_connectors.formats import FORMATS, check_format, split_suffix, unknown_format
+from stream_maxloss_connectors.positions import check_followed
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 from stream_maxloss_connectors.text.decoders import TEXT_OPTIONS, make_decoder
 from stream_maxloss_connectors.text.lines import LineDecoder

@@ -14,8 +14,7 @@ from stream_maxloss_connectors.follow.file_identity import OpenedFile
 from stream_maxloss_connectors.follow.reader import GrowingReader, Rows
 from stream_maxloss_connectors.schemas import require_columns, select
 from stream_maxloss_connectors.text.csv_lines import CsvDecoder
-from stream_maxloss_connectors.text.frames import Positions
-from stream_maxloss_connectors.text.lines import LineDecoder
+from stream_maxloss_connectors.text.lines import LineDecoder, Positions
 from stream_maxloss_connectors.text.pending_rows import PendingRows, faults_to_look_for
 
 __all__ = ["GrowingText"]

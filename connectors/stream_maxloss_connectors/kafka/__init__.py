@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stream_maxloss_connectors.kafka.river_stream import iter_kafka
 from stream_maxloss_connectors.kafka.sink import KafkaSink
 from stream_maxloss_connectors.kafka.source import KafkaSource
 from stream_maxloss_connectors.kafka.transactional_sink import TransactionalKafkaSink
+from stream_maxloss_connectors.river_streams import iter_kafka
 
 __all__ = ["KafkaSink", "KafkaSource", "TransactionalKafkaSink", "iter_kafka"]

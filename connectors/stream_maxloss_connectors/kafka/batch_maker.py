@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 
 from stream_maxloss.errors import DecodeError, SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch
-from stream_maxloss_connectors.kafka.headers import add_headers
 from stream_maxloss_connectors.kafka.lane import Lane, cut_rows
-from stream_maxloss_connectors.kafka.places import make_places
 from stream_maxloss_connectors.payloads.base import Decoded, Decoder
 
 __all__ = ["BatchMaker", "Taken"]
@@ -157,3 +156,77 @@ def _until_tombstone(values: list[bytes | None]) -> list[bytes]:
 
 def _address(lane: Lane, offsets: Sequence[int], message_of: Callable[[int], int], row: int) -> str:
     return lane.address(offsets[message_of(row)])
+
+
+def add_headers(records: pa.RecordBatch, names: Sequence[str], rows: Sequence[Any]) -> pa.RecordBatch:
+    """Append a text column `header.<name>` for each name.
+
+    Kafka allows a header to come more than once: the last one counts. Bytes that are no UTF-8 are replaced.
+
+    Parameters
+    ----------
+    records
+        The rows.
+    names
+        Names of the headers.
+    rows
+        For each row the headers of its message: a list of `(name, bytes)`, or None.
+
+    """
+    found = [dict(headers or ()) for headers in rows]
+    for name in names:
+        values = [_text(headers.get(name)) for headers in found]
+        records = records.append_column(f"header.{name}", pa.array(values, pa.string()))
+    return records
+
+
+def _text(value: bytes | str | None) -> str | None:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+
+
+def make_places(
+    partition: int,
+    offsets: Sequence[int],
+    keys: Sequence[bytes | None],
+    message_of: Callable[[int], int],
+    rows: int,
+) -> pa.RecordBatch:
+    """Return partition, offset and key of the message that each row came from.
+
+    A key that is no UTF-8 is given as base64: predictions are JSON, which has no bytes.
+
+    Parameters
+    ----------
+    partition
+        The partition.
+    offsets, keys
+        Of the messages.
+    message_of
+        Gives the index of the message that a row came from.
+    rows
+        Number of rows.
+
+    Examples
+    --------
+    >>> from stream_maxloss_connectors.kafka.batch_maker import make_places
+    >>> make_places(3, [1882, 1883], [b"o-7", None], range(2).__getitem__, 2).to_pylist()
+    [{'partition': 3, 'offset': 1882, 'key': 'o-7'}, {'partition': 3, 'offset': 1883, 'key': None}]
+
+    """
+    messages = [message_of(row) for row in range(rows)]
+    columns = {
+        "partition": pa.array([partition] * rows, pa.int32()),
+        "offset": pa.array([offsets[message] for message in messages], pa.int64()),
+        "key": pa.array([as_text(keys[message]) for message in messages], pa.string()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def as_text(key: bytes | None) -> str | None:
+    """Return a key as text."""
+    if key is None:
+        return None
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(key).decode("ascii")

@@ -7,7 +7,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from stream_maxloss_connectors.text.frames import BYTE_ORDER_MARK
+from stream_maxloss_connectors.text.lines import BYTE_ORDER_MARK
 
 __all__ = ["DELIMITERS", "Dialect", "find_dialect"]
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from stream_maxloss_connectors.text.frames import Frames, Positions, mark_damage, owners, positions, too_long_reason
+from stream_maxloss_connectors.text.lines import Frames, Positions, mark_damage, owners, positions, too_long_reason
 
 __all__ = ["CsvFraming"]
 

@@ -17,15 +17,13 @@ from stream_maxloss_connectors.formats import CSV_NULLS
 from stream_maxloss_connectors.schemas import describe_type, empty_batch, widen
 from stream_maxloss_connectors.text.csv_dialect import Dialect, find_dialect
 from stream_maxloss_connectors.text.csv_framing import CsvFraming
-from stream_maxloss_connectors.text.frames import BYTE_ORDER_MARK, MAX_RECORD_BYTES, Frames, shorten
-from stream_maxloss_connectors.text.lines import LineDecoder
+from stream_maxloss_connectors.text.lines import BYTE_ORDER_MARK, MAX_RECORD_BYTES, Frames, LineDecoder, shorten
 
 __all__ = ["CsvDecoder"]
 
 # Of the list what can stand in a text without the letter: a value is compared with all that are on the list, an
 # eighth of the parser's time.
 _NULLS_WITHOUT_N = [text for text in CSV_NULLS if "n" not in text.lower()]
-
 
 SEPARATOR_LINE = re.compile(rb'"?sep=([\x01-\x09\x0b\x0c\x0e-\x7f])"?\r?\n')
 """The line by which Excel is told the delimiter."""

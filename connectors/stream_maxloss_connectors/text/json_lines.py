@@ -13,16 +13,16 @@ import pyarrow.json as arrow_json
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.schemas import describe_type, empty_batch, merge, widen
-from stream_maxloss_connectors.text.frames import (
+from stream_maxloss_connectors.text.lines import (
     BYTE_ORDER_MARK,
     MAX_RECORD_BYTES,
     Frames,
+    LineDecoder,
     mark_damage,
     positions,
     shorten,
     too_long_reason,
 )
-from stream_maxloss_connectors.text.lines import LineDecoder
 from stream_maxloss_connectors.text.nesting import deep_records, nesting_reason
 
 __all__ = ["JsonDecoder"]

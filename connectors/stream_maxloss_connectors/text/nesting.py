@@ -7,7 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from stream_maxloss_connectors.text.frames import Positions, owners, positions
+from stream_maxloss_connectors.text.lines import Positions, owners, positions
 
 __all__ = ["MAX_NESTING", "deep_records", "is_deep", "nesting_reason"]
 

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from stream_maxloss_connectors.schemas import conform
-from stream_maxloss_connectors.text.frames import (
+from stream_maxloss_connectors.text.lines import (
     MAX_RECORD_BYTES,
     Frames,
+    LineDecoder,
     mark_damage,
     positions,
     shorten,
     too_long_reason,
 )
-from stream_maxloss_connectors.text.lines import LineDecoder
 
 __all__ = ["SvmlightDecoder"]
 

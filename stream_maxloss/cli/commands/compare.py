@@ -16,7 +16,7 @@ from stream_maxloss.cli.options.columns import column_options, metric_option, po
 from stream_maxloss.cli.options.config import config_option
 from stream_maxloss.cli.options.group import Command, grouped
 from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
-from stream_maxloss.cli.options.model import seed_option
+from stream_maxloss.cli.options.models import seed_option
 from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, source_options
 from stream_maxloss.cli.options.tasks import choose_task, read_head, require_task
 from stream_maxloss.cli.options.usage import require_choice

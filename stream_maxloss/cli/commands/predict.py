@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stream_maxloss.cli.exit_codes import DONE
+from stream_maxloss.cli.options.checkpoint import allow_pickle_option
 from stream_maxloss.cli.options.columns import join_options, metric_option, read_slices, slices_option
 from stream_maxloss.cli.options.config import config_option
 from stream_maxloss.cli.options.group import Command, grouped
@@ -35,9 +36,7 @@ __all__ = ["predict"]
 @grouped("join", dict, *join_options)
 @click.option("--limit", type=click.IntRange(min=1), help="Stop at this many rows.")
 @bad_record_options
-@click.option(
-    "--allow-pickle", is_flag=True, help="Load a pickled model, which runs code: only from checkpoints that you wrote."
-)
+@allow_pickle_option
 @config_option
 @click.option("--quiet", "-q", is_flag=True, help="No summary, only errors.")
 def predict(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +11,14 @@ from stream_maxloss.cli.exit_codes import DONE
 from stream_maxloss.cli.options.columns import read_slices
 from stream_maxloss.cli.options.scale import WORKERS, ScaleOptions
 from stream_maxloss.cli.process.signals import SignalFlags
+from stream_maxloss.cli.reports.base import make_report
 from stream_maxloss.errors import UsageError
 
 if TYPE_CHECKING:
     from stream_maxloss.cli.commands.tail import CheckpointOptions, ReportOptions
     from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions
-    from stream_maxloss.cli.reports.base import Report
     from stream_maxloss.cli.reports.messages import Messages
     from stream_maxloss.run import Columns
-    from stream_maxloss.scale.ray.driver import RayRun
 
 __all__ = ["make_job", "run_on_ray"]
 
@@ -80,7 +78,12 @@ def run_on_ray(job: Any, scale: ScaleOptions, fresh: bool, reports: ReportOption
         job, scale.workers or WORKERS, scale.ray or "local", report_every=schedule, fresh=fresh, say=messages.say
     )
     most = read_slices(reports.slices)
-    with run, contextlib.closing(make_report(run, reports)) as report, SignalFlags(report.leave_at_once) as flags:
+    has_slices = run.job.roles.slice_by is not None
+    with (
+        run,
+        contextlib.closing(make_report(reports.quiet, reports.output, has_slices)) as report,
+        SignalFlags(report.leave_at_once) as flags,
+    ):
         run.requests = flags
         shards = len(run.directory.shards)
         each = "a model of its own" if job.roles.model_per is None else f"the models of its {job.roles.model_per}"
@@ -93,18 +96,3 @@ def run_on_ray(job: Any, scale: ScaleOptions, fresh: bool, reports: ReportOption
             table = "\n".join([merged.report.table(most), merged.report.rule, *merged.report.verdict()])
         report.finish(merged.progress, merged.slices if reports.output == "jsonl" else table)
     return flags.exit_code if flags.stopped else DONE
-
-
-def make_report(run: RayRun, options: ReportOptions) -> Report:
-    """Return what shows progress: nothing, JSON lines, or lines."""
-    if options.quiet:
-        from stream_maxloss.cli.reports.base import QuietReport
-
-        return QuietReport()
-    if options.output == "jsonl":
-        from stream_maxloss.cli.reports.jsonl import JsonlReport
-
-        return JsonlReport(sys.stdout)
-    from stream_maxloss.cli.reports.plain import PlainReport
-
-    return PlainReport(sys.stdout, slices=run.job.roles.slice_by is not None)

@@ -15,7 +15,7 @@ from stream_maxloss.cli.options.columns import column_options, metric_option, po
 from stream_maxloss.cli.options.config import config_option
 from stream_maxloss.cli.options.group import Command, argument, grouped
 from stream_maxloss.cli.options.listening import ListenOptions, listen_options
-from stream_maxloss.cli.options.model import model_options
+from stream_maxloss.cli.options.models import model_options
 from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
 from stream_maxloss.cli.options.tasks import choose_task, require_task, resumed_task, saved_run
 from stream_maxloss.cli.reports.messages import Messages

@@ -26,7 +26,7 @@ from stream_maxloss.cli.options.config import config_option
 from stream_maxloss.cli.options.group import grouped
 from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
 from stream_maxloss.cli.options.keyed import KeyedOptions, keyed_options
-from stream_maxloss.cli.options.model import model_options
+from stream_maxloss.cli.options.models import model_options
 from stream_maxloss.cli.options.saved import ResumableCommand, is_as_before, kept_command
 from stream_maxloss.cli.options.scale import ScaleOptions, scale_options
 from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
@@ -304,7 +304,7 @@ def follow(run: Tail, options: ReportOptions, messages: Messages) -> int:
         run.is_stopped = actions.ends and actions.raised
 
     run.on_alert = act
-    with run, contextlib.closing(make_report(run, options)) as report, SignalFlags(report.leave_at_once) as flags:
+    with run, contextlib.closing(choose_report(run, options)) as report, SignalFlags(report.leave_at_once) as flags:
         run.requests = flags
         run.on_step = lambda: report.tick(run.measure)
         for progress in run:
@@ -328,24 +328,17 @@ def last_words(run: Tail, most: int | None) -> str | None:
     return "\n\n".join(parts) or None
 
 
-def make_report(run: Tail, options: ReportOptions) -> Report:
-    """Return what shows progress: nothing, JSON lines, a live view on a terminal, or lines."""
-    if options.quiet:
-        from stream_maxloss.cli.reports.base import QuietReport
+def choose_report(run: Tail, options: ReportOptions) -> Report:
+    """Return what shows progress: a live view on a terminal, else what `make_report` makes."""
+    is_terminal = sys.stdout.isatty() and sys.stderr.isatty()
+    is_able = is_terminal and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    if options.quiet or options.output == "jsonl" or not is_able:
+        from stream_maxloss.cli.reports.base import make_report
 
-        return QuietReport()
-    if options.output == "jsonl":
-        from stream_maxloss.cli.reports.jsonl import JsonlReport
+        return make_report(options.quiet, options.output, run.columns.slice_by is not None)
+    from stream_maxloss.cli.reports.live import LiveReport, look_at
 
-        return JsonlReport(sys.stdout)
-    if sys.stdout.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown"):
-        from stream_maxloss.cli.reports.details import look_at
-        from stream_maxloss.cli.reports.live import LiveReport
-
-        return LiveReport(run.names["source"], lambda: look_at(run), sys.stdout, saves=run.store is not None)
-    from stream_maxloss.cli.reports.plain import PlainReport
-
-    return PlainReport(sys.stdout, slices=run.columns.slice_by is not None)
+    return LiveReport(run.names["source"], lambda: look_at(run), sys.stdout, saves=run.store is not None)
 
 
 def warn(session: Session, messages: Messages) -> None:

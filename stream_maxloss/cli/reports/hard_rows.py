@@ -15,11 +15,11 @@ from stream_maxloss.cli.reports.messages import Messages
 from stream_maxloss.cli.reports.text_table import format_table, shorten
 from stream_maxloss.errors import CheckpointError, UsageError
 from stream_maxloss.keyed import Keyed
-from stream_maxloss.run.hardest import as_read
+from stream_maxloss.run.explanations import as_read
 from stream_maxloss.run.origins import Origin, origin_of
 from stream_maxloss.run.parts import find_scaler, hard_row, unscale
 
-__all__ = ["find_scaler", "show_hard", "unscale"]
+__all__ = ["find_scaler", "show", "show_hard", "unscale"]
 
 ROW_WIDTH = 100
 # Of the reasons of a row of `auto`: how many fit into the table.

@@ -28,7 +28,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-from stream_maxloss.cli.reports.base import QuietReport
+from stream_maxloss.cli.reports.base import Report
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import Progress
@@ -38,7 +38,7 @@ __all__ = ["JsonlReport"]
 VERSION = 1
 
 
-class JsonlReport(QuietReport):
+class JsonlReport(Report):
     """Writes a JSON object a line.
 
     Parameters

@@ -6,17 +6,30 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TextIO
 
+from stream_maxloss.cli.options.models import auto_part, focused_part
+from stream_maxloss.cli.reports.base import Report
+from stream_maxloss.cli.reports.hard_rows import find_scaler, unscale
+from stream_maxloss.cli.reports.hard_rows import show as show_cell
 from stream_maxloss.cli.reports.plain import show, summarise
 from stream_maxloss.cli.reports.progress_line import fit_words, time_left
-from stream_maxloss.cli.reports.sparkline import BLOCKS, PLAIN, Curve, sparkline
 from stream_maxloss.cli.reports.text_table import format_table, shorten
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import Progress
+    from stream_maxloss.run import Tail
 
-__all__ = ["Details", "LiveReport"]
+__all__ = ["Details", "LiveReport", "look_at"]
+
+SLICES, EXPERTS, ROWS = 30, 10, 30
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN = "_.-=+*%#"
+MEANS = ("Accuracy", "CrossEntropy", "LogLoss", "MAE", "MAPE", "MSE")
+"""Metrics that are means over rows, so that what the latest rows have follows from two moments."""
+MOST_POINTS = 512
 
 SECONDS = 0.25
 DETAIL_SECONDS = 1.0
@@ -45,7 +58,7 @@ class Details:
     hardest: list[list[str]] = field(default_factory=list)
 
 
-class LiveReport:
+class LiveReport(Report):
     """Redraws one screen while the session runs, and gives the screen back as it was.
 
     It uses the terminal's second screen and no thread: it is drawn by `tick`, between two batches. What there is to
@@ -220,3 +233,107 @@ def draw_bar(done: float, width: int) -> str:
 def clip(text: str, width: int) -> str:
     """Return a text that fits on one line."""
     return shorten(text, width) if len(text) > width and not text.startswith(" ") else text[:width]
+
+
+class Curve:
+    """How a metric went: of a mean what the rows between two moments have, of any other what all rows have by then.
+
+    Parameters
+    ----------
+    name
+        The metric.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.reports.live import Curve
+    >>> curve = Curve("Accuracy")
+    >>> for rows, value in ((100, 0.5), (200, 0.7), (300, 0.8)):
+    ...     curve.add(rows, value)
+    >>> [round(point, 6) for point in curve.points]
+    [0.5, 0.9, 1.0]
+
+    """
+
+    def __init__(self, name: str) -> None:
+        self.is_mean = name in MEANS
+        self.points: list[float] = []
+        self._rows = 0
+        self._total = 0.0
+
+    def add(self, rows: int, value: float) -> None:
+        """Note a value over so many rows; nothing if there are no new ones, or the metric has no value."""
+        if rows <= self._rows or value != value:
+            return
+        total = value * rows
+        self.points.append((total - self._total) / (rows - self._rows) if self.is_mean else value)
+        self._rows, self._total = rows, total
+        if len(self.points) > MOST_POINTS:
+            self.points = averages(self.points, MOST_POINTS // 2)
+
+
+def sparkline(points: Sequence[float], width: int, blocks: str = BLOCKS) -> str:
+    """Return points as a line of blocks, the lowest and the highest point as the lowest and the highest block.
+
+    Examples
+    --------
+    >>> from stream_maxloss.cli.reports.live import sparkline
+    >>> sparkline([0.1, 0.5, 0.9, 0.9], 4)
+    '▁▅██'
+
+    """
+    shown = averages(points, width) if len(points) > width else list(points)
+    if not shown or width < 1:
+        return ""
+    low, high = min(shown), max(shown)
+    scale = (len(blocks) - 1) / (high - low) if high > low else 0.0
+    return "".join(blocks[round((point - low) * scale)] for point in shown)
+
+
+def averages(points: Sequence[float], count: int) -> list[float]:
+    """Return so many means over neighbouring points."""
+    borders = [len(points) * i // count for i in range(count + 1)]
+    groups = [points[first:last] for first, last in pairwise(borders)]
+    return [sum(group) / len(group) for group in groups if group]
+
+
+def look_at(run: Tail) -> Details:
+    """Return the worst slices, the experts and the hardest rows of a run as it stands."""
+    return Details(slices_of(run), experts_of(run), hardest_of(run))
+
+
+def slices_of(run: Tail) -> list[list[str]]:
+    """Return a line of cells for each slice, the worst first."""
+    report = run.session.board.slices()
+    if report is None:
+        return []
+    lines = []
+    for name, found in list(report["slices"].items())[:SLICES]:
+        value = found[report["worst_by"]]
+        interval = report["intervals"][name]
+        shown = "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
+        lines.append([name, f"{found['rows']:,}", "undefined" if value is None else show(value), shown])
+    return lines
+
+
+def experts_of(run: Tail) -> list[tuple[str, float]]:
+    """Return the experts of `auto`, those of most weight first."""
+    auto = auto_part(run.model)
+    weights = {} if auto is None or not hasattr(auto, "weights") else auto.weights()
+    return sorted(weights.items(), key=lambda item: -item[1])[:EXPERTS]
+
+
+def hardest_of(run: Tail) -> list[list[str]]:
+    """Return a line of cells for each of the hardest rows, with their values as they were read."""
+    part = focused_part(run.model)
+    if part is None:
+        return []
+    origins, scaler = run.session.origins, find_scaler(run.model)
+    lines = []
+    for row in part.hardest(ROWS):
+        origin = None if origins is None else origins.find(run.session.learned - 1 - row.age)
+        values: dict[Any, Any] = row.x if scaler is None else unscale(row.x, scaler)
+        values = values if origin is None else origin.row
+        text = " ".join(f"{name}={show_cell(value)}" for name, value in values.items())
+        place = "" if origin is None else origin.key or origin.address.rpartition("/")[2]
+        lines.append([f"{row.weight:.2%}", f"{row.loss:.2f}", f"{row.age:,}", str(row.y), place, text])
+    return lines

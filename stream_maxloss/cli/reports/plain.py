@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from stream_maxloss.cli.reports.base import QuietReport
+from stream_maxloss.cli.reports.base import Report
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import Progress
 
-__all__ = ["PlainReport", "summarise"]
+__all__ = ["PlainReport", "show", "summarise"]
 
 WIDTH = 11
 
 
-class PlainReport(QuietReport):
+class PlainReport(Report):
     """Writes a table line by line: the first metric so far, since the last line, and for the constant prediction.
 
     Parameters

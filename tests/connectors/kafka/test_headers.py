@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stream_maxloss_connectors.kafka.headers import add_headers
+from stream_maxloss_connectors.kafka.batch_maker import add_headers
 
 
 def test_last_header_of_a_name_counts_and_missing_ones_are_null():

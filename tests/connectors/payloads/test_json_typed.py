@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_maxloss_connectors.payloads import json_rows
-from stream_maxloss_connectors.payloads.json_rows import JsonDecoder
-from stream_maxloss_connectors.payloads.json_typed import TypedObjects
+from stream_maxloss_connectors.payloads.json_rows import JsonDecoder, TypedObjects
 
 SCHEMA = pa.schema([("a", pa.float64()), ("b", pa.bool_()), ("é", pa.float64())])
 EXAMPLE = '{"a": 1, "note": "x", "b": true, "é": 2.5}'.encode()

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_maxloss.scale.ray.dealing import deal
+from stream_maxloss.scale.ray.crew import deal
 
 
 @given(st.integers(1, 30), st.lists(st.integers(1, 12), min_size=1, max_size=6))
