@@ -37,7 +37,7 @@ def test_every_command_of_the_kafka_tutorial_prints_what_its_page_shows(kafka_br
     follow(KAFKA, tmp_path, {"BROKER": kafka_broker.bootstrap})
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.xdist_group("kafka")
 def test_every_command_of_the_tutorial_on_scaling_prints_what_its_page_shows(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     follow(RAY, tmp_path, {})
@@ -68,6 +68,11 @@ def free_port() -> int:
 def test_a_block_is_read_as_commands_and_what_they_print() -> None:
     block = "$ first \\\n    --more\nprinted\n\n$ second\n"
     assert block_steps(block) == [Step("first \\\n    --more", "printed\n"), Step("second", "")]
+
+
+def test_a_document_within_a_command_belongs_to_it() -> None:
+    block = "$ cat > file <<'END'\n$ no command\n\nEND\nprinted\n$ second\n"
+    assert block_steps(block) == [Step("cat > file <<'END'\n$ no command\n\nEND", "printed"), Step("second", "")]
 
 
 def test_a_page_is_renewed_but_for_what_stands_for_anything(tmp_path: Path) -> None:
