@@ -1,9 +1,9 @@
 """Pages whose console blocks are run: `python -m tools.site.console PAGE ...` writes what the commands print now.
 
 A block fenced as `console` holds commands after `$ ` and, below each, what it prints; a line ending with a backslash
-goes on in the next one, and one with `<<'END'` up to a line of `END`. All blocks of a page run one after the other in one empty folder, with bash. In what is
-expected `...` stands for anything, as in doctests. A page may use variables that it asks the reader to set, such as the
-address of a broker; they are taken from the environment.
+goes on in the next one, and one with `<<'END'` up to a line of `END`. All blocks of a page run one after the other in
+one empty folder, with bash. In what is expected `...` stands for anything, as in doctests. A page may use variables that
+it asks the reader to set, such as the address of a broker; they are taken from the environment.
 """
 
 from __future__ import annotations
