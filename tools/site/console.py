@@ -2,8 +2,8 @@
 
 A block fenced as `console` holds commands after `$ ` and, below each, what it prints; a line ending with a backslash
 goes on in the next one, and one with `<<'END'` up to a line of `END`. All blocks of a page run one after the other in
-one empty folder, with bash. In what is expected `...` stands for anything, as in doctests. A page may use variables that
-it asks the reader to set, such as the address of a broker; they are taken from the environment.
+one empty folder, with bash. In what is expected `...` stands for anything, as in doctests. A page may use variables
+that it asks the reader to set, such as the address of a broker; they are taken from the environment.
 """
 
 from __future__ import annotations
