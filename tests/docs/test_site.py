@@ -103,3 +103,11 @@ def test_every_public_name_is_in_the_reference(package: str, pages: dict[Path, P
         if not inspect.ismodule(getattr(module, name))
     }
     assert [name for name, found in places.items() if not found & documented] == []
+
+
+def test_a_here_document_is_copied_with_its_command(site: Path) -> None:
+    text = (site / "howto" / "onnx.html").read_text(encoding="utf-8")
+    # The style sheet hides prompts and output (`gp`, `go`) while a block is copied.
+    assert '<span class="document">END</span>' in text
+    assert '<span class="go">END</span>' not in text
+    assert "['tall']</span>" in text.partition("END</span>")[2]

@@ -25,6 +25,9 @@ LOCAL_SHIM = "assets/iframe-worker.js"
 # What the Markdown extension for equations leaves behind, in a line and as a block.
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
+# A here-document in a console block, which the highlighter takes for what the command before it prints.
+DOCUMENT = re.compile(r"""&lt;&lt;<span class="s1">(?:'|&#39;)END.*?<span class="go">END</span>""", re.DOTALL)
+
 # What `llms.txt` says of each page, by its source: a title, an address, and a sentence.
 _pages: dict[str, tuple[str, str, str]] = {}
 _sections: list[tuple[str, list[str]]] = []
@@ -83,7 +86,8 @@ def first_sentence(text: str) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Turn equations into MathML, which browsers draw by themselves."""
+    """Turn equations into MathML, which browsers draw by themselves, and here-documents into part of their command."""
+    html = DOCUMENT.sub(lambda found: found[0].replace('class="go"', 'class="document"'), html)
     return EQUATION.sub(as_mathml, html)
 
 
