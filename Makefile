@@ -79,7 +79,8 @@ torture: $(VENV)/.dev ## Kill, fuzz, starve and soak it, and print a table of wh
 mutants: $(VENV)/.dev ## Change the kernels one line at a time and see whether a test notices (30 minutes and more; ends with a score)
 	$(BIN)/python -m tools.mutants
 
-docs: $(VENV)/.dev ## Build the documentation site into build/site and check its links
+docs: $(VENV)/.dev ## Build the documentation site into build/site and check its spelling and links
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open build/site/index.html"
 

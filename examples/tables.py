@@ -5,6 +5,8 @@ clicks       nested JSON lines; whether somebody bought is known later, by id (a
 messages     short messages, some of them unwanted
 flowers      three kinds, told by four lengths
 houses       prices
+requests     a web server's log; for a while, late in it, half of all requests are slow
+payments     four ways to pay; fraud by voucher, one payment in a hundred, follows a rule of its own
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ PAGES = ("basket", "home", "product", "search")
 WORDS = "the to you and a in is it for on me your of my at that now call with so not get if can when"
 CHATS = "home later sorry ok lol mum tomorrow dinner sleep bus class thanks love miss room tell wait"
 OFFERS = "free prize win cash urgent claim reply txt mobile guaranteed award service stop offer"
+SHOP = ("basket", "checkout", "help", "home", "product", "search")
 KINDS = {"round": (5.0, 3.4, 1.5, 0.25), "long": (5.9, 2.8, 4.3, 1.3), "tall": (6.6, 3.0, 5.5, 2.0)}
 
 
@@ -101,6 +104,32 @@ def houses(generator: random.Random, rows: int) -> Iterator[str]:
         yield f"h{number};{int(area / 25) + 1};{area:.1f};{district};{built};{price:.2f}".replace(".", ",")
 
 
+def requests(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield a CSV of requests; searches are slow, and half of all requests between two thirds and five sixths."""
+    yield "time,method,path,bytes,running,slow"
+    time = datetime(2026, 3, 2, 8)
+    for number in range(rows):
+        time += timedelta(seconds=generator.expovariate(4))
+        path, running = generator.choice(SHOP), min(1 + int(generator.expovariate(1 / 6)), 40)
+        failing = rows * 2 // 3 <= number < rows * 5 // 6
+        chance = 0.5 if failing else 0.9 if path == "search" else 0.02 + 0.01 * running
+        slow, method = generator.random() < chance, "POST" if path in ("basket", "checkout") else "GET"
+        yield f"{time:%Y-%m-%d %H:%M:%S},{method},/{path},{generator.randint(200, 9000)},{running},{int(slow)}"
+
+
+def payments(generator: random.Random, rows: int) -> Iterator[str]:
+    """Yield a CSV of payments; large ones of young accounts are fraud, of vouchers small ones in quick succession."""
+    yield "payment,amount,account_age,pause,kind,fraud"
+    for number in range(rows):
+        kind = "voucher" if generator.random() < 0.01 else generator.choice(("card", "card", "transfer", "wallet"))
+        side = 1 if (fraud := generator.random() < 0.3) else -1
+        if kind == "voucher":
+            amount, age, pause = generator.gauss(-1.2 * side, 0.6), generator.gauss(0, 1), generator.gauss(-4 * side, 1)
+        else:
+            amount, age, pause = generator.gauss(1.8 * side, 1), generator.gauss(-1.2 * side, 1), generator.gauss(0, 1)
+        yield f"p{number},{amount:.3f},{age:.3f},{pause:.3f},{kind},{int(fraud)}"
+
+
 TABLES = {
     "flights": flights,
     "messages": messages,
@@ -108,6 +137,8 @@ TABLES = {
     "labels": labels,
     "flowers": flowers,
     "houses": houses,
+    "requests": requests,
+    "payments": payments,
 }
 
 

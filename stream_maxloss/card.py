@@ -23,11 +23,11 @@ def card(title: str, parameters: Mapping[str, Any], facts: Mapping[str, Any], ta
     --------
     >>> from stream_maxloss.card import card
     >>> card("Model", {"lr": 0.1}, {"rows": 1_000})
-    '<div class="stream-maxloss"><b>Model</b>(lr=0.1)<table><tr><th>rows</th><td>1,000</td></tr></table></div>'
+    '<div class="stream-maxloss"><b>Model</b>(lr=0.1)<table><tr><td>rows</td><td>1,000</td></tr></table></div>'
 
     """
     words = ", ".join(f"{name}={shown(value)}" for name, value in parameters.items())
-    lines = "".join(f"<tr><th>{escape(name)}</th><td>{shown(value)}</td></tr>" for name, value in facts.items())
+    lines = "".join(f"<tr><td>{escape(name)}</td><td>{shown(value)}</td></tr>" for name, value in facts.items())
     below = "".join(details(*table) for table in tables)
     return f'<div class="stream-maxloss"><b>{escape(title)}</b>({words})<table>{lines}</table>{below}</div>'
 
@@ -43,6 +43,9 @@ def details(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]])
 
 def shown(value: Any) -> str:
     """Return a value as short, escaped text."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type):
+        # What River gives for a model inside a model: its class and its parameters.
+        return escape(value[0].__name__)
     if isinstance(value, bool) or not isinstance(value, int | float):
         text = value if isinstance(value, str) else repr(value)
         return escape(text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 3] + "...")

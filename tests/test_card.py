@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pandas as pd
+
 from stream_maxloss.card import card
 
 HOSTILE = "<script>alert('&')</script>"
@@ -17,6 +19,25 @@ def test_a_card_is_well_formed_and_a_table_without_rows_is_left_out():
     html = card("Model", {"lr": 0.5, "deep": [1, 2]}, {"rows": 1_234_567, "loss": 0.123456}, [("none", ["a"], [])])
     parsed = ElementTree.fromstring(html)
     assert "".join(parsed.itertext()) == "Model(lr=0.5, deep=[1, 2])rows1,234,567loss0.1235"
+
+
+def test_a_model_within_a_model_is_shown_by_its_name():
+    from stream_maxloss import FocusedClassifier, HingeOGD
+
+    html = FocusedClassifier(HingeOGD(), window=50, seed=1)._repr_html_()
+    assert "(classifier=HingeOGD, window=50," in html
+    assert "&lt;class" not in html
+
+
+def test_a_game_by_slices_shows_what_each_has_of_the_weight():
+    from stream_maxloss import FocusedClassifier, HingeOGD
+
+    model = FocusedClassifier(HingeOGD(), window=50, policy="slices", seed=1)
+    assert "<summary>slices</summary>" not in model._repr_html_()
+    model.learn_many(pd.DataFrame({"a": [1.0]}), [True], slices=["rare"])
+    html = model._repr_html_()
+    assert "<summary>slices</summary>" in html
+    assert "<td>rare</td><td>1</td>" in html
 
 
 def test_long_values_are_cut():

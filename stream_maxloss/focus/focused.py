@@ -287,6 +287,7 @@ class Focused(base.Wrapper):
         """Show parameters, the state of the game and the hardest rows in a notebook."""
         hard = [[row.loss, row.weight, row.y, row.x] for row in self.hardest(5)]
         tables: list[Table] = [("hardest rows", ["loss", "weight", "label", "row"], hard)]
+        tables.append(("slices", ["slice", "share of the weight"], self.slice_weights().items()))
         return card(type(self).__name__, self._get_params(), self.describe(), tables)
 
     def hardest(self, k: int = 10) -> list[HardRow]:

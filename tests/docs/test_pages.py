@@ -19,7 +19,9 @@ from tools.site.console import Step, block_steps, read_steps, run_step, write_pa
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 KAFKA = DOCS / "tutorials" / "kafka.md"
-PAGES = sorted({DOCS / "start.md", *DOCS.glob("tutorials/*.md")} - {KAFKA})
+RAY = DOCS / "tutorials" / "scaling.md"
+RECIPES = {page for page in DOCS.glob("howto/*.md") if "```console" in page.read_text(encoding="utf-8")}
+PAGES = sorted({DOCS / "start.md", *DOCS.glob("tutorials/*.md"), *RECIPES} - {KAFKA, RAY})
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -33,6 +35,12 @@ def test_every_command_of_a_tutorial_prints_what_its_page_shows(page: Path, tmp_
 def test_every_command_of_the_kafka_tutorial_prints_what_its_page_shows(kafka_broker: Any, tmp_path: Path) -> None:
     kafka_broker.create_topic(name="scored")
     follow(KAFKA, tmp_path, {"BROKER": kafka_broker.bootstrap})
+
+
+@pytest.mark.xdist_group("kafka")
+def test_every_command_of_the_tutorial_on_scaling_prints_what_its_page_shows(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    follow(RAY, tmp_path, {})
 
 
 def follow(page: Path, folder: Path, variables: dict[str, str]) -> None:
@@ -60,6 +68,11 @@ def free_port() -> int:
 def test_a_block_is_read_as_commands_and_what_they_print() -> None:
     block = "$ first \\\n    --more\nprinted\n\n$ second\n"
     assert block_steps(block) == [Step("first \\\n    --more", "printed\n"), Step("second", "")]
+
+
+def test_a_document_within_a_command_belongs_to_it() -> None:
+    block = "$ cat > file <<'END'\n$ no command\n\nEND\nprinted\n$ second\n"
+    assert block_steps(block) == [Step("cat > file <<'END'\n$ no command\n\nEND", "printed"), Step("second", "")]
 
 
 def test_a_page_is_renewed_but_for_what_stands_for_anything(tmp_path: Path) -> None:

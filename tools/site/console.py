@@ -1,9 +1,9 @@
 """Pages whose console blocks are run: `python -m tools.site.console PAGE ...` writes what the commands print now.
 
 A block fenced as `console` holds commands after `$ ` and, below each, what it prints; a line ending with a backslash
-goes on in the next one. All blocks of a page run one after the other in one empty folder, with bash. In what is
-expected `...` stands for anything, as in doctests. A page may use variables that it asks the reader to set, such as the
-address of a broker; they are taken from the environment.
+goes on in the next one, and one with `<<'END'` up to a line of `END`. All blocks of a page run one after the other in
+one empty folder, with bash. In what is expected `...` stands for anything, as in doctests. A page may use variables
+that it asks the reader to set, such as the address of a broker; they are taken from the environment.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def block_steps(block: str) -> list[Step]:
     steps: list[Step] = []
     commands: list[str] = []
     printed: list[str] = []
-    goes_on = False
+    goes_on = is_document = False
     for line in block.splitlines():
-        if line.startswith("$ "):
+        if line.startswith("$ ") and not is_document:
             if commands:
                 steps.append(Step("\n".join(commands), "\n".join(printed)))
             commands, printed = [line[2:]], []
@@ -58,7 +58,8 @@ def block_steps(block: str) -> list[Step]:
             commands.append(line)
         else:
             printed.append(line)
-        goes_on = bool(commands) and not printed and line.endswith("\\")
+        is_document = line != "END" and (is_document or (line.startswith("$ ") and "<<'END'" in line))
+        goes_on = is_document or (bool(commands) and not printed and line.endswith("\\"))
     return [*steps, Step("\n".join(commands), "\n".join(printed))] if commands else steps
 
 
