@@ -30,8 +30,9 @@ BLOCK = 8
 # Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
 # column.
 NARROW_TILE = 256
-WIDE_TILE = 32768
+WIDE_TILE = 1 << 19
 FEWEST_ROWS = 32
+LONG_RUN = 128
 
 
 def is_columnar(program: Program, memory: Floats) -> bool:
@@ -89,7 +90,16 @@ def tile_numbers(width: int) -> int:
 def turned_numbers(width: int) -> int:
     """Return how many numbers a tile of turned rows takes, wherever it begins at a line."""
     stride = BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-    return stride * max(FEWEST_ROWS, WIDE_TILE // stride // BLOCK * BLOCK) + LINE // 8
+    return stride * tile_rows(8 * stride) + LINE // 8
+
+
+def tile_rows(stride: int) -> int:
+    """Return how many turned rows `stride` bytes apart make a tile."""
+    fitting = WIDE_TILE // stride
+    return max(FEWEST_ROWS, fitting // 2 // BLOCK * BLOCK, min(LONG_RUN, fitting // BLOCK * BLOCK))
+
+
+height_of = inner(tile_rows)
 
 
 @made_once
@@ -104,7 +114,7 @@ def score_columns(program: Program) -> Callable[..., tuple[int, int]]:
 
     def run(m: int, columns: int, width: int, addresses: int, rows: int, scores: int, tile: int) -> tuple[int, int]:
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        height = height_of(stride)
         for first in range(0, rows, height):
             last = min(first + height, rows)
             turn(addresses, width, first, last, tile, stride)
@@ -187,7 +197,7 @@ def make_wide(program: Program) -> Callable[..., int]:
         own, limit = m + 8 * (HEADER + width), limit_of(m)
         # An odd number of lines from row to row, or rows would share few of them.
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        height = height_of(stride)
         for first in range(0, rows, height):
             length = min(height, rows - first)
             turn(addresses, width, first, first + length, tile, stride)
