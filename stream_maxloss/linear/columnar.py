@@ -29,7 +29,8 @@ LINE = 64
 BLOCK = 8
 # Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
 # column.
-NARROW_TILE = 256
+NARROW_TILE = 24576
+NARROW_ROWS = 256
 WIDE_TILE = 1 << 19
 FEWEST_ROWS = 32
 LONG_RUN = 128
@@ -83,7 +84,7 @@ def tile_numbers(width: int) -> int:
     """Return how many numbers a tile of rows of this width takes, wherever it begins at a line."""
     if width <= ORDERED_SUM:
         # Columns, targets and scores.
-        return (width + 2) * (NARROW_TILE + BLOCK) + LINE // 8
+        return (width + 2) * (narrow_rows(width) + BLOCK) + LINE // 8
     return turned_numbers(width)
 
 
@@ -99,7 +100,12 @@ def tile_rows(stride: int) -> int:
     return max(FEWEST_ROWS, fitting // 2 // BLOCK * BLOCK, min(LONG_RUN, fitting // BLOCK * BLOCK))
 
 
-height_of = inner(tile_rows)
+def narrow_rows(width: int) -> int:
+    """Return how many rows of so many columns make a tile as it lies."""
+    return min(NARROW_ROWS, NARROW_TILE // (8 * (width + 2)) // BLOCK * BLOCK - BLOCK)
+
+
+turned_height, narrow_height = inner(tile_rows), inner(narrow_rows)
 
 
 @made_once
@@ -114,7 +120,7 @@ def score_columns(program: Program) -> Callable[..., tuple[int, int]]:
 
     def run(m: int, columns: int, width: int, addresses: int, rows: int, scores: int, tile: int) -> tuple[int, int]:
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = height_of(stride)
+        height = turned_height(stride)
         for first in range(0, rows, height):
             last = min(first + height, rows)
             turn(addresses, width, first, last, tile, stride)
@@ -169,15 +175,16 @@ def make_narrow(program: Program) -> Callable[..., int]:
     run_tile = inner(run_tile)
 
     def run(m: int, width: int, addresses: int, rows: int, targets: int, weights: int, scores: int, tile: int) -> int:
+        height = narrow_height(width)
         # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
-        stride = 8 * (NARROW_TILE + BLOCK)
-        for first in range(0, rows, NARROW_TILE):
-            length = min(NARROW_TILE, rows - first)
+        stride = 8 * (height + BLOCK)
+        for first in range(0, rows, height):
+            length = min(height, rows - first)
             for j in range(width):
                 at = load_integer(addresses, j) + 8 * first
                 copy_bytes(tile + stride * j, at, 8 * length)
                 # Ask for the column's rows of the next tile: they come while this one is learned.
-                for ahead in range(at + 8 * NARROW_TILE, at + 16 * NARROW_TILE, 64):
+                for ahead in range(at + 8 * height, at + 16 * height, 64):
                     prefetch(ahead)
             copy_bytes(tile + stride * width, targets + 8 * first, 8 * length)
             done = run_tile(m, width, tile, stride, length, weights + 8 * first)
@@ -197,7 +204,7 @@ def make_wide(program: Program) -> Callable[..., int]:
         own, limit = m + 8 * (HEADER + width), limit_of(m)
         # An odd number of lines from row to row, or rows would share few of them.
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = height_of(stride)
+        height = turned_height(stride)
         for first in range(0, rows, height):
             length = min(height, rows - first)
             turn(addresses, width, first, first + length, tile, stride)
