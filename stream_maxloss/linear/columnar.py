@@ -27,10 +27,11 @@ __all__ = ["is_columnar", "run_columns", "score_columns"]
 LINE = 64
 # Rows scored at once, and that a narrow tile may be read beyond its end.
 BLOCK = 8
-# Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
-# column.
+# Bytes of a narrow tile, most of a core's first cache, and its rows at most.
 NARROW_TILE = 24576
 NARROW_ROWS = 256
+# Bytes of a wide tile, which fit into a core's second cache beside what is being read: half of them, or all where the
+# columns would else be read in shorter runs than these many rows, which cost more than their bytes; a few rows at least.
 WIDE_TILE = 1 << 19
 FEWEST_ROWS = 32
 LONG_RUN = 128
@@ -95,7 +96,7 @@ def turned_numbers(width: int) -> int:
 
 
 def tile_rows(stride: int) -> int:
-    """Return how many turned rows `stride` bytes apart make a tile."""
+    """Return how many turned rows `stride` bytes apart make a tile: half of its bytes, or all for a long run."""
     fitting = WIDE_TILE // stride
     return max(FEWEST_ROWS, fitting // 2 // BLOCK * BLOCK, min(LONG_RUN, fitting // BLOCK * BLOCK))
 

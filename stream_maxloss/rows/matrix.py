@@ -27,7 +27,8 @@ def turn(addresses: int, width: int, first: int, last: int, goal: int, stride: i
     """Write rows first..last of the columns whose addresses stand at `addresses` to `goal`, `stride` bytes apart.
 
     Four columns are turned at once, a cache line of each at a time; the lines of the next four are prefetched
-    meanwhile, because no processor foresees so many short runs by itself.
+    meanwhile, because no processor foresees so many short runs by itself: into the second cache, since few lines at a
+    time can be on their way to the first.
     """
     whole = (last - first) // LINE * LINE
     for j in range(0, width - 3, 4):
