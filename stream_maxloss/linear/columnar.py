@@ -31,7 +31,7 @@ BLOCK = 8
 NARROW_TILE = 24576
 NARROW_ROWS = 256
 # Bytes of a wide tile, which fit into a core's second cache beside what is being read: half of them, or all where the
-# columns would else be read in shorter runs than these many rows, which cost more than their bytes; a few rows at least.
+# columns would else be read in shorter runs than so many rows, which cost more than their bytes; a few rows at least.
 WIDE_TILE = 1 << 19
 FEWEST_ROWS = 32
 LONG_RUN = 128
