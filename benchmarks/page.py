@@ -13,6 +13,7 @@ from benchmarks.plots import draw_ratios
 
 __all__ = ["in_minutes", "write_page"]
 
+PACKAGE = "stream-maxloss"
 HEAD = """# Benchmarks
 
 What this library costs, and how often it errs, beside the systems people use today. `make bench` generates this page;
@@ -37,6 +38,7 @@ def write_page(results: Path, page: Path) -> None:
     if any(result["quick"] for result in found.values()):
         parts.append("**These are figures of the short form: expect wide spreads.**\n")
     if found:
+        parts += [note for note in (versions(found),) if note]
         parts.append(glance(found))
         if draw_ratios(found, images / "benchmark-ratios.png"):
             parts.append("![Ratios beside their targets](images/benchmark-ratios.png)\n")
@@ -45,6 +47,17 @@ def write_page(results: Path, page: Path) -> None:
     parts.append(summary(found))
     parts.append(machines(found))
     page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def versions(found: dict[str, dict[str, Any]]) -> str:
+    """Return which cases were measured with which version of ours; nothing where all were with the same."""
+    cases: dict[str, list[str]] = {}
+    for name, result in found.items():
+        cases.setdefault(result["machine"]["versions"].get(PACKAGE, "unknown"), []).append(f"`{name}`")
+    if len(cases) < 2:
+        return ""
+    each = "; ".join(f"{version}: {', '.join(names)}" for version, names in sorted(cases.items()))
+    return f"Not all cases were measured with the same version. {each}.\n"
 
 
 def saved(results: Path) -> list[tuple[str, Path]]:

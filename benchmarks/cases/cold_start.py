@@ -36,7 +36,7 @@ print(time.process_time() - started)
 
 def points(quick: bool) -> list[Point]:
     """Return a bare learner and a focused one."""
-    repeats = 1 if quick else 5
+    repeats = 1 if quick else 3
     return [Point(name, name, (OURS,), {"model": name, "repeats": repeats}, kind="fact") for name in MODELS]
 
 

@@ -37,7 +37,7 @@ MODELS = ("hinge", "lld", "pegasos", "perceptron")
 
 def points(quick: bool) -> list[Point]:
     """Return the file, the topic and the comparison; in the quick form, with few rows."""
-    rows, few, repeats = (20_000, 10_000, 1) if quick else (ROWS, FEW, 5)
+    rows, few, repeats = (20_000, 10_000, 1) if quick else (ROWS, FEW, 3)
     found = []
     for name, count in (("jsonl-linear", rows), ("jsonl-auto", few), ("kafka-linear", rows), ("kafka-auto", few)):
         source, _, model = name.partition("-")

@@ -27,11 +27,14 @@ __all__ = ["is_columnar", "run_columns", "score_columns"]
 LINE = 64
 # Rows scored at once, and that a narrow tile may be read beyond its end.
 BLOCK = 8
-# Rows of a narrow tile; of a wide one as many as fit into half of a core's second cache, at least a few lines of each
-# column.
-NARROW_TILE = 256
-WIDE_TILE = 32768
+# Bytes of a narrow tile, most of a core's first cache, and its rows at most.
+NARROW_TILE = 24576
+NARROW_ROWS = 256
+# Bytes of a wide tile, which fit into a core's second cache beside what is being read: half of them, or all where the
+# columns would else be read in shorter runs than so many rows, which cost more than their bytes; a few rows at least.
+WIDE_TILE = 1 << 19
 FEWEST_ROWS = 32
+LONG_RUN = 128
 
 
 def is_columnar(program: Program, memory: Floats) -> bool:
@@ -82,14 +85,28 @@ def tile_numbers(width: int) -> int:
     """Return how many numbers a tile of rows of this width takes, wherever it begins at a line."""
     if width <= ORDERED_SUM:
         # Columns, targets and scores.
-        return (width + 2) * (NARROW_TILE + BLOCK) + LINE // 8
+        return (width + 2) * (narrow_rows(width) + BLOCK) + LINE // 8
     return turned_numbers(width)
 
 
 def turned_numbers(width: int) -> int:
     """Return how many numbers a tile of turned rows takes, wherever it begins at a line."""
     stride = BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-    return stride * max(FEWEST_ROWS, WIDE_TILE // stride // BLOCK * BLOCK) + LINE // 8
+    return stride * tile_rows(8 * stride) + LINE // 8
+
+
+def tile_rows(stride: int) -> int:
+    """Return how many turned rows `stride` bytes apart make a tile: half of its bytes, or all for a long run."""
+    fitting = WIDE_TILE // stride
+    return max(FEWEST_ROWS, fitting // 2 // BLOCK * BLOCK, min(LONG_RUN, fitting // BLOCK * BLOCK))
+
+
+def narrow_rows(width: int) -> int:
+    """Return how many rows of so many columns make a tile as it lies."""
+    return min(NARROW_ROWS, NARROW_TILE // (8 * (width + 2)) // BLOCK * BLOCK - BLOCK)
+
+
+turned_height, narrow_height = inner(tile_rows), inner(narrow_rows)
 
 
 @made_once
@@ -104,7 +121,7 @@ def score_columns(program: Program) -> Callable[..., tuple[int, int]]:
 
     def run(m: int, columns: int, width: int, addresses: int, rows: int, scores: int, tile: int) -> tuple[int, int]:
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        height = turned_height(stride)
         for first in range(0, rows, height):
             last = min(first + height, rows)
             turn(addresses, width, first, last, tile, stride)
@@ -159,15 +176,16 @@ def make_narrow(program: Program) -> Callable[..., int]:
     run_tile = inner(run_tile)
 
     def run(m: int, width: int, addresses: int, rows: int, targets: int, weights: int, scores: int, tile: int) -> int:
+        height = narrow_height(width)
         # Scoring may read seven rows past the last; and strides of a power of two would share few lines of the cache.
-        stride = 8 * (NARROW_TILE + BLOCK)
-        for first in range(0, rows, NARROW_TILE):
-            length = min(NARROW_TILE, rows - first)
+        stride = 8 * (height + BLOCK)
+        for first in range(0, rows, height):
+            length = min(height, rows - first)
             for j in range(width):
                 at = load_integer(addresses, j) + 8 * first
                 copy_bytes(tile + stride * j, at, 8 * length)
                 # Ask for the column's rows of the next tile: they come while this one is learned.
-                for ahead in range(at + 8 * NARROW_TILE, at + 16 * NARROW_TILE, 64):
+                for ahead in range(at + 8 * height, at + 16 * height, 64):
                     prefetch(ahead)
             copy_bytes(tile + stride * width, targets + 8 * first, 8 * length)
             done = run_tile(m, width, tile, stride, length, weights + 8 * first)
@@ -187,7 +205,7 @@ def make_wide(program: Program) -> Callable[..., int]:
         own, limit = m + 8 * (HEADER + width), limit_of(m)
         # An odd number of lines from row to row, or rows would share few of them.
         stride = 8 * BLOCK * ((width + BLOCK - 1) // BLOCK | 1)
-        height = max(FEWEST_ROWS, 8 * WIDE_TILE // stride // BLOCK * BLOCK)
+        height = turned_height(stride)
         for first in range(0, rows, height):
             length = min(height, rows - first)
             turn(addresses, width, first, first + length, tile, stride)

@@ -21,6 +21,7 @@ __all__ = [
     "pointer_to_floats",
     "pointer_to_integers",
     "prefetch",
+    "prefetch_far",
     "turn_four",
 ]
 
@@ -76,18 +77,25 @@ def copy_bytes(typing_context: Any, goal: Any, source: Any, count: Any) -> Any:
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-@intrinsic
-def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask for the cache line of an address that is read soon; any address will do."""
+def make_prefetch(locality: int) -> Any:
+    """Return the intrinsic prefetch(address), for all caches (3) or for those from the second on (2)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [BYTES, INDEX, INDEX, INDEX])
         ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        # To read, to keep in all caches, data.
-        builder.call(ask, [builder.inttoptr(arguments[0], BYTES), INDEX(0), INDEX(3), INDEX(1)])
+        # To read, to keep in these caches, data.
+        builder.call(ask, [builder.inttoptr(arguments[0], BYTES), INDEX(0), INDEX(locality), INDEX(1)])
         return context.get_dummy_value()
 
-    return types.void(types.int64), generate
+    @intrinsic
+    def ask_for(typing_context: Any, address: Any) -> Any:
+        """Ask for the cache line of an address that is read soon; any address will do."""
+        return types.void(types.int64), generate
+
+    return ask_for
+
+
+prefetch, prefetch_far = make_prefetch(3), make_prefetch(2)
 
 
 @intrinsic

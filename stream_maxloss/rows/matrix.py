@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.machine.compiled import compiled, inner
 from stream_maxloss.machine.pointers import address_of, capsule_pointer, load, load_integer, store, store_integer
-from stream_maxloss.machine.vectors import prefetch, turn_four
+from stream_maxloss.machine.vectors import prefetch_far, turn_four
 from stream_maxloss.rows.columns import to_floats
 
 __all__ = ["NumberTable", "turn"]
@@ -27,7 +27,8 @@ def turn(addresses: int, width: int, first: int, last: int, goal: int, stride: i
     """Write rows first..last of the columns whose addresses stand at `addresses` to `goal`, `stride` bytes apart.
 
     Four columns are turned at once, a cache line of each at a time; the lines of the next four are prefetched
-    meanwhile, because no processor foresees so many short runs by itself.
+    meanwhile, because no processor foresees so many short runs by itself: into the second cache, since few lines at a
+    time can be on their way to the first.
     """
     whole = (last - first) // LINE * LINE
     for j in range(0, width - 3, 4):
@@ -38,10 +39,10 @@ def turn(addresses: int, width: int, first: int, last: int, goal: int, stride: i
         g, h = load_integer(addresses, k + 2), load_integer(addresses, k + 3)
         place = goal + 8 * j
         for i in range(8 * first, 8 * (first + whole), 64):
-            prefetch(e + i)
-            prefetch(f + i)
-            prefetch(g + i)
-            prefetch(h + i)
+            prefetch_far(e + i)
+            prefetch_far(f + i)
+            prefetch_far(g + i)
+            prefetch_far(h + i)
             turn_four(a + i, b + i, c + i, d + i, place, stride)
             turn_four(a + i + 32, b + i + 32, c + i + 32, d + i + 32, place + 4 * stride, stride)
             place += LINE * stride

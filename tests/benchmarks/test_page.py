@@ -73,6 +73,12 @@ def test_the_page_leads_with_a_line_for_each_case(write):
     assert "beads a second: 2/s" in write([claim("one", "beads a second", 2.0, suffix="/s", target=3.0)])
 
 
+def test_the_page_says_which_cases_are_of_another_version():
+    old, new = ({"machine": {"versions": {"stream-maxloss": version}}} for version in ("0.1.0", "0.2.0"))
+    assert page.versions({"beads": new, "pearls": new}) == ""
+    assert "0.1.0: `beads`; 0.2.0: `pearls`, `shells`." in page.versions({"beads": old, "pearls": new, "shells": new})
+
+
 def test_sections_are_linked_by_their_headings(write):
     assert "[Beads, counted](#beads-counted)" in write([])
 

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_maxloss.linear import HingeOGD, Perceptron
-from stream_maxloss.linear.columnar import is_columnar
+from stream_maxloss.linear.columnar import (
+    FEWEST_ROWS,
+    LONG_RUN,
+    NARROW_TILE,
+    WIDE_TILE,
+    is_columnar,
+    narrow_rows,
+    tile_rows,
+)
+from stream_maxloss.linear.sums import ORDERED_SUM
 
 MAKERS = {
     "perceptron": Perceptron,
@@ -61,6 +70,19 @@ def test_tiles_of_any_length_give_the_scores_of_single_rows(maker, length) -> No
         one.learn_one(x, y)
     np.testing.assert_allclose(many._learn_scored(batch, labels), expected, rtol=0.0, atol=1e-12)
     same_state(one, many)
+
+
+def test_tiles_are_whole_blocks_that_fit_their_cache() -> None:
+    for width in range(ORDERED_SUM + 1):
+        rows = narrow_rows(width)
+        assert rows > 0
+        assert rows % 8 == 0
+        assert 8 * (width + 2) * (rows + 8) <= NARROW_TILE
+    for stride in range(64, 1 << 17, 64):
+        rows = tile_rows(stride)
+        assert rows % 8 == 0
+        assert rows == FEWEST_ROWS or rows * stride <= WIDE_TILE
+        assert rows >= LONG_RUN or rows == FEWEST_ROWS or (rows + 8) * stride > WIDE_TILE
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS.keys())

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from stream_maxloss.machine.vectors import copy_bytes, count_beyond, prefetch, turn_four
+from stream_maxloss.machine.vectors import copy_bytes, count_beyond, prefetch, prefetch_far, turn_four
 
 
 @njit
@@ -49,6 +49,7 @@ def test_eight_scores_have_the_bits_of_a_loop_and_stop_at_the_first_within_the_l
 def turn_and_copy(columns, rows, copied) -> None:
     first = columns.ctypes.data
     prefetch(first)
+    prefetch_far(first)
     turn_four(first, first + 32, first + 64, first + 96, rows.ctypes.data, 8 * rows.shape[1])
     copy_bytes(copied.ctypes.data, first, columns.nbytes)
 
