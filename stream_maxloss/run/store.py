@@ -75,6 +75,7 @@ class RunStore:
         self.named_metrics = named_metrics
         self.allow_pickle = allow_pickle
         self.seq: int | None = None
+        self._is_begun = True  # by this run, not by one that it goes on with
         self.saved_rows = 0
         self.command: dict[str, Any] | None = None
         self.alerts: dict[str, Any] | None = None
@@ -98,6 +99,7 @@ class RunStore:
         if not self._store.list():
             return None
         content = self._store.load(allow_pickle=self.allow_pickle)
+        self._is_begun = False
         self._require_same(content)
         check_outside(content)
         if self.command is None:  # as in Python; the command line is to find it again
@@ -180,6 +182,12 @@ class RunStore:
             # Not before: what was kept back must be in a checkpoint, so that it can be sent again if this fails.
             session.predictions.commit(content.values["predictions"]["position"])
         return self.seq or 0
+
+    def withdraw(self) -> None:
+        """Remove the checkpoint that this run began with: it was refused before its first row."""
+        if self._is_begun and self.seq is not None:
+            self._store.remove(self.seq)
+            self.seq = None
 
     def working_folder(self, name: str) -> Path:
         """Return a folder for files that checkpoints are to link: swept away when a run ends or the next one begins."""

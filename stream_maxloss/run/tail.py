@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_maxloss.checkpoint import Content, take_model
-from stream_maxloss.errors import UsageError
+from stream_maxloss.errors import StreamMaxlossError, UsageError
 from stream_maxloss.evaluate import Progress
 from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.alerts import Alert, Alerts, parse_condition
@@ -215,8 +215,20 @@ class Tail:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self._is_refused(error) and self.store is not None:
+            self.store.withdraw()
         self._stack.close()
+
+    def _is_refused(self, error: BaseException | None) -> bool:
+        """Return whether a run ends before its first row because of what it was asked for.
+
+        Its checkpoint would bind the corrected command to the mistake. What a stream says while it goes on is another
+        matter: there the first position must not be lost.
+        """
+        if self.session.rows or self.bad_records.count:
+            return False
+        return isinstance(error, UsageError) or (isinstance(error, StreamMaxlossError) and not self.source.waits)
 
     def _open(self, stack: contextlib.ExitStack) -> None:
         from stream_maxloss_connectors import refuse_outputs_that_are_read
