@@ -184,9 +184,9 @@ class RunStore:
         return self.seq or 0
 
     def withdraw(self) -> None:
-        """Remove the checkpoint that this run began with: it was refused before its first row."""
-        if self._is_begun and self.seq is not None:
-            self._store.remove(self.seq)
+        """Remove the checkpoints of this run, if none was there before: it ends before its first row."""
+        for seq in self._store.list() if self._is_begun else ():
+            self._store.remove(seq)
             self.seq = None
 
     def working_folder(self, name: str) -> Path:

@@ -216,19 +216,21 @@ class Tail:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self._is_refused(error) and self.store is not None:
+        if self._has_not_begun(error) and self.store is not None:
             self.store.withdraw()
         self._stack.close()
 
-    def _is_refused(self, error: BaseException | None) -> bool:
-        """Return whether a run ends before its first row because of what it was asked for.
+    def _has_not_begun(self, error: BaseException | None) -> bool:
+        """Return whether a run ends before its first row, because of what it was asked for or because there is none.
 
-        Its checkpoint would bind the corrected command to the mistake. What a stream says while it goes on is another
-        matter: there the first position must not be lost.
+        Its checkpoints would bind the corrected command to the mistake, and the whole file to the empty one. What a
+        stream says while it goes on is another matter: there the first position must not be lost.
         """
         if self.session.rows or self.bad_records.count:
             return False
-        return isinstance(error, UsageError) or (isinstance(error, StreamMaxlossError) and not self.source.waits)
+        if self.source.waits:
+            return isinstance(error, UsageError)
+        return self.source.exhausted if error is None else isinstance(error, StreamMaxlossError)
 
     def _open(self, stack: contextlib.ExitStack) -> None:
         from stream_maxloss_connectors import refuse_outputs_that_are_read
