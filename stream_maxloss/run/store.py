@@ -234,7 +234,7 @@ def make_content(session: Session, settings: RunSettings, names: Mapping[str, st
 def session_state(content: Content) -> dict[str, Any]:
     """Return what `Session.load_state_dict` takes, from a checkpoint."""
     state: dict[str, Any] = {name: _count(content.counters, name) for name in ("rows", "learned")}
-    names = ("delayed", "row_form", "seen_positive", "texts", "intake", "unlabelled")
+    names = ("delayed", "row_form", "seen_positive", "label_mark", "texts", "intake", "unlabelled")
     state |= {name: content.values.get(name) for name in names}
     late = content.values.get("late")
     if isinstance(late, dict):
