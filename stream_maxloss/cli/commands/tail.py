@@ -27,7 +27,7 @@ from stream_maxloss.cli.options.group import grouped
 from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
 from stream_maxloss.cli.options.keyed import KeyedOptions, keyed_options
 from stream_maxloss.cli.options.model import model_options
-from stream_maxloss.cli.options.saved import ResumableCommand, is_as_before, kept_command
+from stream_maxloss.cli.options.saved import MODEL, ResumableCommand, is_as_before, kept_command
 from stream_maxloss.cli.options.scale import ScaleOptions, scale_options
 from stream_maxloss.cli.options.source import (
     BadRecordOptions,
@@ -229,13 +229,14 @@ def tail(
     model = keyed.choose(model, is_left_out("name"), task)
     if not model.is_auto and model.scale is None and source.is_sparse:
         model = replace(model, scale=False)
+    learner = keyed.wrap(build_model(model, task), all(map(is_left_out, ("name", *MODEL))))
     if scale.is_wanted:
         from stream_maxloss.cli.commands.scaled import make_job, run_on_ray
 
         said = {"metrics": metrics, "positive": positive, "task": task, "delay": scope["delay"]}
         said |= {"intake": taking, "command": kept_command(context)}
         job = make_job(
-            *(source, keyed.wrap(build_model(model, task)), columns, bad, checkpoints, scale, predictions),
+            *(source, learner, columns, bad, checkpoints, scale, predictions),
             text_limit=text_limit,
             types=reading["types"],
             options=said,
@@ -244,7 +245,7 @@ def tail(
     bad_records = bad.make()
     run = Tail(
         source.open_aside(bad_records, columns.wanted, **reading),
-        scale.mixed(keyed.wrap(build_model(model, task))),
+        scale.mixed(learner),
         columns,
         metrics=metrics,
         positive=positive,

@@ -18,7 +18,7 @@ from stream_maxloss.errors import CheckpointError, StreamMaxlossError, UsageErro
 if TYPE_CHECKING:
     from stream_maxloss.checkpoint import Content
 
-__all__ = ["ResumableCommand", "command_of", "is_as_before", "kept_command", "saved_content"]
+__all__ = ["MODEL", "ResumableCommand", "command_of", "is_as_before", "kept_command", "saved_content"]
 
 NOT_KEPT = ("checkpoint", "resume", "dry_run", "quiet", "verbose", "limit", "predictions")
 """Options of one call, not of the run; where predictions go is kept with them."""
