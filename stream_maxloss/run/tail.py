@@ -218,6 +218,10 @@ class Tail:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._has_not_begun(error) and self.store is not None:
             self.store.withdraw()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of everything, and leave the checkpoints as they are."""
         self._stack.close()
 
     def _has_not_begun(self, error: BaseException | None) -> bool:
