@@ -154,9 +154,26 @@ def targets_of(y: Any) -> NDArray[np.float64]:
 
 
 def as_array(column: Any) -> NDArray[Any]:
-    """Return any column-like object as a one-dimensional numpy array."""
-    if isinstance(column, np.ndarray):
-        return column.reshape(-1)
+    """Return any column-like object as a one-dimensional numpy array, a frame of one column among them.
+
+    Raises
+    ------
+    ValueError
+        If there are several columns.
+
+    """
+    if isinstance(column, np.ndarray) and column.ndim == 1:
+        return column
+    array = plain_array(column)
+    if array.ndim > 1 and array.size != len(array):
+        names = list(getattr(column, "columns", ()))
+        which = f"y[{names[0]!r}]" if names and isinstance(names[0], str) else "y[:, 0]"
+        raise ValueError(f"y must be one column, got {array.size // max(1, len(array))}; take one of them: {which}")
+    return array.reshape(-1)
+
+
+def plain_array(column: Any) -> NDArray[Any]:
+    """Return any column-like object as a numpy array."""
     if hasattr(column, "to_numpy"):
         if hasattr(column, "combine_chunks") or hasattr(column, "buffers"):
             # Arrow: a null makes numbers NaN and booleans objects, and both are refused by name later on.

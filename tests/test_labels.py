@@ -90,3 +90,15 @@ def test_a_null_among_arrow_booleans_is_refused_and_one_outside_the_slice_is_not
     with pytest.raises(ValueError, match="label of row 1"):
         signs_of(labels)
     assert signs_of(labels.slice(2)).tolist() == [-1.0]
+
+
+def test_a_frame_of_one_column_is_labels_and_one_of_several_is_refused() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [1.0, 2.0], "z": [3.0, 4.0]})
+    assert targets_of(frame[["y"]]).tolist() == [1.0, 2.0]
+    assert targets_of(np.array([[1.0], [2.0]])).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match=r"y must be one column, got 2; take one of them: y\['y'\]"):
+        targets_of(frame)
+    with pytest.raises(ValueError, match=r"got 2; take one of them: y\[:, 0\]"):
+        targets_of(frame.to_numpy())

@@ -245,6 +245,13 @@ class CheckpointStore:
                 ) from error
         return numbers
 
+    def remove(self, seq: int) -> None:
+        """Remove one checkpoint."""
+        self._held_lock("remove from it")
+        path = self.path(seq)
+        with self._tidying(path):
+            files.discard(path, self._temporary(f"old-{path.name}"))
+
     def working_folder(self, name: str) -> Path:
         """Return a folder on the same file system for files that checkpoints are to link.
 

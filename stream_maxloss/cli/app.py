@@ -26,7 +26,7 @@ from stream_maxloss.cli.commands.watch import watch
 from stream_maxloss.cli.exit_codes import DONE, FAILED, INTERRUPTED, code_of
 from stream_maxloss.cli.process.completion import VARIABLE, completion_options
 from stream_maxloss.cli.process.late_imports import LateImports
-from stream_maxloss.errors import StreamMaxlossError
+from stream_maxloss.errors import DecodeError, StreamMaxlossError
 
 __all__ = ["app", "run"]
 
@@ -118,6 +118,8 @@ def one_line(error: Any) -> str:
         return f"maxloss: memory does not suffice: {error or 'no more can be had'}; ask for less, as by --window"
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message()
+    if isinstance(error, DecodeError):
+        return f"maxloss: {' '.join(str(error).split())} (--on-bad skip leaves out such rows)"
     if not isinstance(error, click.ClickException):
         return "maxloss: " + " ".join(str(error).split())
     context = getattr(error, "ctx", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -13,14 +14,20 @@ from stream_maxloss.errors import RowError
 from stream_maxloss.intake.conversion import MUST, convert
 from stream_maxloss.intake.dates import Clock
 from stream_maxloss.intake.nested import flatten, flatten_row
-from stream_maxloss.intake.numbers import is_counter
-from stream_maxloss.intake.plan import KEY, ColumnPlan, plan_column
+from stream_maxloss.intake.numbers import is_counter, number_share
+from stream_maxloss.intake.plan import KEY, ColumnPlan, is_text, plan_column
 from stream_maxloss.intake.text import MOST_WORDS, Vocabulary
 from stream_maxloss.intake.types import TYPES, Wish, parse_schema
 from stream_maxloss.rows.dicts import frame_to_dicts
 from stream_maxloss.rows.frame import to_record_batch
 
 __all__ = ["Intake", "note_of"]
+
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+"""How pandas calls an index without a name in the files that it writes."""
+
+MOSTLY = 0.8
+"""Share of numbers among texts from which on it is worth a word that they are taken as texts."""
 
 NUMBERS = (int, float, np.number, np.bool_)
 
@@ -82,6 +89,7 @@ class Intake(base.Transformer):
         self._plans: dict[str, ColumnPlan] = {}
         self._states: dict[str, Clock | Vocabulary] = {}
         self._counters: list[str] = []
+        self._odd: dict[str, float] = {}
 
     @property
     def plans(self) -> dict[str, ColumnPlan]:
@@ -97,7 +105,7 @@ class Intake(base.Transformer):
     def notes(self) -> list[str]:
         """What a user should know of columns that are left out, and of those that look like keys."""
         left_out = [note_of(name, plan) for name, plan in self._plans.items() if plan.kind == "none"]
-        return [*left_out, *map(counter_note, self._counters)]
+        return [*left_out, *map(counter_note, self._counters), *map(odd_note, self._odd, self._odd.values())]
 
     def settle(self, head: Any, find_text: bool = True) -> None:
         """Decide from the first rows what becomes of each column that is still undecided.
@@ -116,6 +124,10 @@ class Intake(base.Transformer):
         self._counters = [
             name for name in undecided if self._plans[name].kind == "number" and is_counter(rows.column(name))
         ]
+        texts = [name for name in undecided if is_text(rows.schema.field(name).type)]
+        texts = [name for name in texts if self._plans[name].kind in ("category", "none", "text")]
+        shares = {name: number_share(rows.column(name)) for name in texts}
+        self._odd = {name: share for name, share in shares.items() if share >= MOSTLY}
 
     def _decide(self, batch: pa.RecordBatch, by_values: bool, find_text: bool = True) -> None:
         find_text, find_dates = find_text and self.text is None, self.dates is None
@@ -126,8 +138,9 @@ class Intake(base.Transformer):
                     # Others were chosen.
                     self._plans[name] = plan_column(array, None, False, False, name in self.dates)
                     continue
-                if name == "" and wish is None:
-                    self._plans[name] = ColumnPlan("none", "it has no name, as the numbers of a frame's rows have none")
+                if wish is None and (name == "" or PANDAS_INDEX.fullmatch(name)):
+                    what = "it has no name, as the numbers of a frame's rows have none"
+                    self._plans[name] = ColumnPlan("none", "it is the index of a pandas frame" if name else what)
                     continue
                 self._plans[name] = plan_column(array, wish, by_values, find_text, find_dates, name)
 
@@ -244,6 +257,14 @@ class Intake(base.Transformer):
 def counter_note(name: str) -> str:
     """Return what a user should know of a column that counts the rows."""
     return f"column {name!r} counts the rows; if it is a key, --key {name} keeps it from being learned"
+
+
+def odd_note(name: str, share: float) -> str:
+    """Return what a user should know of texts that are numbers but for a few."""
+    return (
+        f"column {name!r} is text, though {share:.0%} of its values are numbers; "
+        f"--schema {name}:number learns it as such, and the rest are bad records"
+    )
 
 
 def note_of(name: str, plan: ColumnPlan) -> str:

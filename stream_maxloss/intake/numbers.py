@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "find_decimal_mark", "is_counter", "parse_numbers"]
+__all__ = ["MISSING", "find_decimal_mark", "is_counter", "number_share", "parse_numbers"]
 
 MISSING = ("", "-", "–", "—", "?", "n/a", "na", "nan", "null", "none", "#n/a")
 """What stands in a column of numbers, in any case, where there is none."""
@@ -54,6 +54,25 @@ def find_decimal_mark(texts: Any) -> str | None:
         if len(there) - pc.sum(pc.match_substring_regex(there, pattern(mark))).as_py() <= odd:
             return mark
     return None
+
+
+def number_share(texts: Any) -> float:
+    """Return how many of the texts that are there are numbers with decimals, or stand among such; 0 for codes.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stream_maxloss.intake.numbers import number_share
+    >>> number_share(pa.array(["1.5", "2", "err", "0.25"])), number_share(pa.array(["007", "12", "x"]))
+    (0.75, 0.0)
+
+    """
+    import pyarrow.compute as pc
+
+    there = trimmed(texts).drop_null()
+    counts = [pc.sum(pc.match_substring_regex(there, pattern(mark))).as_py() or 0 for mark in ".,"]
+    has_decimals = pc.any(pc.match_substring_regex(there, r"^[+-]?\d*[.,]\d+$")).as_py()
+    return max(counts) / len(there) if has_decimals else 0.0
 
 
 def trimmed(texts: Any) -> Any:

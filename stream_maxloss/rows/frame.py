@@ -239,10 +239,19 @@ def to_table(frame: Any) -> Any:
     try:
         return nw.from_native(frame, eager_only=True).to_arrow()
     except TypeError as error:
-        remedy = "learn_one takes a dict" if isinstance(frame, list | dict) else "convert it with pyarrow.table"
         raise TypeError(
-            f"rows must be a frame (Arrow, pandas, polars, a DuckDB relation), got {shown_kind(frame)}; {remedy}"
+            f"rows must be a frame (Arrow, pandas, polars, a DuckDB relation), got {shown_kind(frame)}; "
+            f"{remedy_for(frame)}"
         ) from error
+
+
+def remedy_for(thing: Any) -> str:
+    """Return how something that is no frame becomes one."""
+    if isinstance(thing, list | dict):
+        return "learn_one takes a dict"
+    if hasattr(thing, "collect"):
+        return "it holds no rows yet: frame.collect()"
+    return "give its columns names: pandas.DataFrame(X)" if hasattr(thing, "shape") else "convert it with pyarrow.table"
 
 
 def shown_kind(thing: Any) -> str:

@@ -174,7 +174,7 @@ class RowFeed:
         if self.target is not None:
             column = without_blanks(records.column(self.target.name))
             labels, bad = self.target.read(column, address)
-            unlabelled = find_unlabelled(column)
+            unlabelled = find_unlabelled(column) if self.target.mark is None else np.isnan(labels)
         weights = None if columns.weight is None else read_weights(records.column(columns.weight), columns.weight)
         slices = None if columns.slice_by is None else read_text(records.column(columns.slice_by))
         X, wrong = self.intake.apply(records.select(self.features), self.learns)
@@ -211,6 +211,8 @@ class RowFeed:
                 raise MissingColumnError("a date, text or type", name, records.schema.names)
         head = records if self.head is None else flatten(self.head)
         there = set(head.schema.names)
+        if self.target is not None and self.target.name in there:
+            self.target.settle(head.column(self.target.name))
         self.intake.settle(head.select([name for name in self.features if name in there]), self.find_text)
         self.head = None
         for note in self.intake.notes if not known else ():

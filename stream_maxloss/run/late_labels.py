@@ -194,9 +194,11 @@ class LateLabels:
         for role, name in (("key", columns.key), ("target", columns.target)):
             if name not in records.schema.names:
                 raise MissingColumnError(f"labels: {role}", str(name), records.schema.names)
+        self.target.settle(records.column(self.target.name))
         labels, bad = self.target.read(records.column(self.target.name), batch.address)
         keys = key_texts(records.column(str(columns.key)), str(columns.key))
         nulls = np.asarray(records.column(self.target.name).is_null().to_numpy(zero_copy_only=False))
+        nulls = nulls if self.target.mark is None else np.isnan(labels)
         times: NDArray[np.float64] | None = None
         if columns.time in records.schema.names:
             times = seconds_of(plain(records.column(columns.time)), str(columns.time))

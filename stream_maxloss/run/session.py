@@ -254,6 +254,8 @@ class Session:
         state |= {"intake": self.feed.intake.state_dict(), "unlabelled": self.unlabelled}
         state |= {"row_form": self.row_form(), "seen_positive": self.target is not None and self.target.seen_positive}
         state["texts"] = self.feed.texts.state_dict()
+        if self.target is not None and self.target.mark is not None:
+            state["label_mark"] = self.target.mark
         if self.loop.delayed is not None:
             state["delayed"] = self.loop.delayed.state_dict()
         if self.late is not None:
@@ -277,6 +279,7 @@ class Session:
         self.feed.learned_features = self._row_form["features"] or None
         if self.target is not None:
             self.target.seen_positive = bool(state.get("seen_positive"))
+            self.target.mark = "," if state.get("label_mark") == "," else "." if state.get("label_mark") else None
 
     def _load_intake(self, saved: Any) -> None:
         asked = self.feed.intake.wishes

@@ -75,6 +75,7 @@ class RunStore:
         self.named_metrics = named_metrics
         self.allow_pickle = allow_pickle
         self.seq: int | None = None
+        self._is_begun = True  # by this run, not by one that it goes on with
         self.saved_rows = 0
         self.command: dict[str, Any] | None = None
         self.alerts: dict[str, Any] | None = None
@@ -98,6 +99,7 @@ class RunStore:
         if not self._store.list():
             return None
         content = self._store.load(allow_pickle=self.allow_pickle)
+        self._is_begun = False
         self._require_same(content)
         check_outside(content)
         if self.command is None:  # as in Python; the command line is to find it again
@@ -181,6 +183,12 @@ class RunStore:
             session.predictions.commit(content.values["predictions"]["position"])
         return self.seq or 0
 
+    def withdraw(self) -> None:
+        """Remove the checkpoints of this run, if none was there before: it ends before its first row."""
+        for seq in self._store.list() if self._is_begun else ():
+            self._store.remove(seq)
+            self.seq = None
+
     def working_folder(self, name: str) -> Path:
         """Return a folder for files that checkpoints are to link: swept away when a run ends or the next one begins."""
         return self._store.working_folder(name)
@@ -226,7 +234,7 @@ def make_content(session: Session, settings: RunSettings, names: Mapping[str, st
 def session_state(content: Content) -> dict[str, Any]:
     """Return what `Session.load_state_dict` takes, from a checkpoint."""
     state: dict[str, Any] = {name: _count(content.counters, name) for name in ("rows", "learned")}
-    names = ("delayed", "row_form", "seen_positive", "texts", "intake", "unlabelled")
+    names = ("delayed", "row_form", "seen_positive", "label_mark", "texts", "intake", "unlabelled")
     state |= {name: content.values.get(name) for name in names}
     late = content.values.get("late")
     if isinstance(late, dict):

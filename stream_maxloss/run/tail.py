@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from stream_maxloss.checkpoint import Content, take_model
-from stream_maxloss.errors import UsageError
+from stream_maxloss.errors import StreamMaxlossError, UsageError
 from stream_maxloss.evaluate import Progress
 from stream_maxloss.keyed import Keyed
 from stream_maxloss.run.alerts import Alert, Alerts, parse_condition
@@ -207,8 +207,26 @@ class Tail:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self._has_not_begun(error) and self.store is not None:
+            self.store.withdraw()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of everything, and leave the checkpoints as they are."""
         self._stack.close()
+
+    def _has_not_begun(self, error: BaseException | None) -> bool:
+        """Return whether a run ends before its first row, because of what it was asked for or because there is none.
+
+        Its checkpoints would bind the corrected command to the mistake, and the whole file to the empty one. What a
+        stream says while it goes on is another matter: there the first position must not be lost.
+        """
+        if self.session.rows or self.bad_records.count:
+            return False
+        if self.source.waits:
+            return isinstance(error, UsageError)
+        return self.source.exhausted if error is None else isinstance(error, StreamMaxlossError)
 
     def _open(self, stack: contextlib.ExitStack) -> None:
         from stream_maxloss_connectors import refuse_outputs_that_are_read

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stream_maxloss.errors import DecodeError, UsageError
+from stream_maxloss.intake.numbers import find_decimal_mark, parse_numbers
 from stream_maxloss.rows.columns import to_floats
 from stream_maxloss.run.certificate import inner_model
 from stream_maxloss.run.closest import listed
@@ -54,6 +55,11 @@ class Target:
     positive
         The value that counts as positive, as text; every other one is negative. None where labels are binary already.
 
+    Attributes
+    ----------
+    mark
+        What stands before the decimals of numbers that come as text (`1.402,50 €`), from `settle`; else None.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -73,6 +79,12 @@ class Target:
         self.kind = kind
         self.positive = positive
         self.seen_positive = False
+        self.mark: str | None = None
+
+    def settle(self, head: pa.Array) -> None:
+        """Find in the first values how numbers are written where they come as text; what was found stays."""
+        if self.mark is None and self.kind == "number" and is_text(head.type):
+            self.mark = find_decimal_mark(head)
 
     def read(self, column: pa.Array, address: Callable[[int], str]) -> tuple[NDArray[Any], dict[int, DecodeError]]:
         """Return the labels, and the error of each row with one that cannot be used. A missing one is no error.
@@ -96,6 +108,8 @@ class Target:
         elif self.kind == "class":
             labels = self._classes(column, address, bad)
         else:
+            if self.mark is not None and is_text(column.type):
+                column = self._as_numbers(column, address, bad)
             labels = self._numbers(column)
             self._check(labels, column, address, bad)
             if self.kind == "binary" and labels.dtype != np.bool_:
@@ -133,6 +147,14 @@ class Target:
                 reason = f"target {self.name!r} must be a whole number to be a class, got {value!r}; add --task number"
                 bad.setdefault(row, DecodeError(address(row), reason))
         return as_objects(values)
+
+    def _as_numbers(self, column: pa.Array, address: Callable[[int], str], bad: dict[int, DecodeError]) -> pa.Array:
+        """Return texts as numbers, null where they are none."""
+        numbers, wrong = parse_numbers(column, str(self.mark))
+        for row in () if wrong is None else np.flatnonzero(wrong).tolist():
+            reason = f"target {self.name!r} must be a number, got {column[row].as_py()!r}; repair the row"
+            bad[row] = DecodeError(address(row), reason)
+        return numbers
 
     def _numbers(self, column: pa.Array) -> NDArray[Any]:
         if is_text(column.type):

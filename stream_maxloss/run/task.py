@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stream_maxloss.errors import UsageError
+from stream_maxloss.intake.numbers import find_decimal_mark
 from stream_maxloss.rows.columns import to_floats
 from stream_maxloss.run.closest import listed
 
@@ -16,6 +17,9 @@ __all__ = ["HEAD_ROWS", "Task", "find_task", "is_text"]
 
 HEAD_ROWS = 1000
 """Rows that the decision is made from."""
+
+MOST_TEXTS = 100
+"""More distinct texts than this, in most of the first rows another one, are no classes: names, keys, prose."""
 
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this among the first rows are numbers, not classes."""
@@ -47,8 +51,14 @@ class Task:
 def find_task(column: pa.Array, name: str, asked: str | None = None) -> Task:
     """Return what the first values of a target say it is.
 
-    Booleans, 0/1 and -1/1 are binary, and texts are classes. Other whole numbers are classes where there are at most 20
-    distinct ones, and all other numbers are numbers.
+    Booleans, 0/1 and -1/1 are binary, and texts are classes, but for those that are numbers as people write them
+    (`$1,250.50`). Other whole numbers are classes where there are at most 20 distinct ones, and all other numbers are
+    numbers.
+
+    Raises
+    ------
+    UsageError
+        If it is of a type that no label has, or texts of which nearly every row has another one.
 
     Parameters
     ----------
@@ -78,7 +88,7 @@ def find_task(column: pa.Array, name: str, asked: str | None = None) -> Task:
     if pa.types.is_boolean(column.type):
         return Task("binary")
     if is_text(column.type):
-        return class_task(len(set(column.to_pylist()) - {None}))
+        return text_task(column, name, asked)
     try:
         values = np.unique(to_floats(column))
     except pa.ArrowNotImplementedError as error:
@@ -95,6 +105,21 @@ def find_task(column: pa.Array, name: str, asked: str | None = None) -> Task:
         return Task(found.kind, found.metrics, say(name, words, len(column), "for regression add --task number"))
     words = f"{len(values):,} distinct numbers"
     return Task("number", (), say(name, words, len(column), "learning a number; for classes add --task class"))
+
+
+def text_task(column: pa.Array, name: str, asked: str | None) -> Task:
+    """Return what texts are: classes, or numbers as people write them."""
+    texts = set(column.to_pylist()) - {None, ""}
+    if asked is None and find_decimal_mark(column) is not None:
+        words = f"{len(texts):,} distinct numbers"
+        return Task("number", (), say(name, words, len(column), "learning a number; for classes add --task class"))
+    if asked is None and len(texts) > MOST_TEXTS and 2 * len(texts) > len(column):
+        raise UsageError(
+            f"target {name!r} must be classes or numbers, got {len(texts):,} different texts in the first "
+            f"{len(column):,} rows, such as {listed(sorted(texts), 2)}; choose another column, set one value against "
+            "the rest (--positive VALUE), or insist (--task class)"
+        )
+    return class_task(len(texts))
 
 
 def say(name: str, found: str, rows: int, remedy: str) -> str:

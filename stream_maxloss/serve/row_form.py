@@ -108,7 +108,9 @@ class RowForm:
         else:
             records, _ = JsonDecoder(schema).decode(body.payloads, body.rows).records, None
             column = (empty_batch(schema) if records is None else records).column(name)
-        Target(name, self.kind, self.positive).read(column.slice(0, 1000), str)
+        target = Target(name, self.kind, self.positive)
+        target.settle(column)
+        target.read(column.slice(0, 1000), str)
 
     def decode(self, payloads: Sequence[bytes]) -> tuple[pa.RecordBatch, dict[int, str]]:
         """Return the good ones of some JSON rows, and what is wrong with each of the others."""

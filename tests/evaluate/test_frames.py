@@ -62,6 +62,16 @@ def test_rows_that_are_no_frame_are_named():
         Perceptron().learn_many([{"x": 1}], [True])
 
 
+def test_what_is_almost_a_frame_is_told_how_to_become_one():
+    import numpy as np
+
+    with pytest.raises(TypeError, match=r"got numpy.ndarray; give its columns names: pandas.DataFrame\(X\)"):
+        Perceptron().learn_many(np.ones((2, 2)), [True, False])
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"it holds no rows yet: frame.collect\(\)"):
+        Perceptron().learn_many(polars.LazyFrame({"x": [1.0]}), [True])
+
+
 def test_a_mutated_learner_continues_with_its_new_step():
     quick, slow, mutated = HingeOGD(lr=0.5), HingeOGD(lr=0.1), HingeOGD(lr=0.1)
     mutated.mutate({"lr": 0.5})

@@ -189,3 +189,15 @@ def test_a_schema_that_says_nothing_is_one_line(case):
 def test_a_schema_comes_from_a_file(tmp_path):
     (tmp_path / "types.json").write_text('{"zip": "category", "when": "date:%d.%m.%Y"}')
     assert parse_schema(str(tmp_path / "types.json")) == {"zip": ("category", None), "when": ("date", "%d.%m.%Y")}
+
+
+def test_texts_that_are_numbers_but_for_a_few_are_told():
+    import pyarrow as pa
+
+    intake = Intake()
+    cells = [f"{i}.5" if i % 20 else "err" for i in range(200)]
+    intake.settle(pa.table({"b": cells, "code": [f"00{i % 9}" if i % 20 else "x" for i in range(200)]}))
+    assert [note for note in intake.notes if "numbers" in note] == [
+        "column 'b' is text, though 95% of its values are numbers; --schema b:number learns it as such, and the rest "
+        "are bad records"
+    ]

@@ -67,3 +67,16 @@ def test_whole_floats_are_integers_and_fractions_are_bad_rows():
 def test_without_a_look_ahead_text_is_classes_and_all_else_binary():
     assert Target("y", "auto").read(pa.array(["a"]), str)[0].tolist() == ["a"]
     assert Target("y", "auto").read(pa.array([1, 0]), str)[0].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("texts", [["$1,250.50", "$9.99"], ["1.402,32", "884,75"], ["12.5%", "3%"]])
+def test_numbers_as_people_write_them_are_numbers_and_classes_only_if_asked(texts):
+    assert find_task(pa.array(texts), "price").kind == "number"
+    assert find_task(pa.array(texts), "price", "class").kind == "class"
+
+
+def test_texts_of_which_each_row_has_another_are_no_classes_unless_asked():
+    names = pa.array([f"user {i}" for i in range(500)])
+    with pytest.raises(UsageError, match=r"500 different texts in the first 500 rows.*--positive VALUE"):
+        find_task(names, "user")
+    assert find_task(names, "user", "class").kind == "class"

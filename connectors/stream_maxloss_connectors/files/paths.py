@@ -56,13 +56,16 @@ def expand(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], suf
 def _expand_one(path: str, suffixes: Sequence[str]) -> list[str]:
     if path == STDIN:
         return [path]
+    if not path:
+        raise SourceError("a file must have a name, got an empty one; is a variable of the shell empty?")
     if Path(path).is_dir():
         files = sorted(str(file) for file in Path(path).iterdir() if _is_data(file, suffixes))
         if not files:
-            below = f"; for those in directories below: '{path.rstrip('/')}/**/*.parquet'"
+            has_folders = any(one.is_dir() for one in Path(path).iterdir())
+            below = f"for those in directories below: '{path.rstrip('/')}/**/*.parquet'"
             raise SourceError(
-                f"{path}: directory must hold data files ({', '.join(suffixes[:8])}, ...), got none"
-                f"{below if any(one.is_dir() for one in Path(path).iterdir()) else ''}"
+                f"{path}: directory must hold data files ({', '.join(suffixes[:8])}, ...), got none; "
+                f"{below if has_folders else 'check the path, or wait for files with --follow (follow=True)'}"
             )
         return files
     if not os.path.lexists(path) and glob.has_magic(path):

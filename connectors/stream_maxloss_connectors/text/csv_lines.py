@@ -111,7 +111,10 @@ class CsvDecoder(LineDecoder):
         try:
             line = block[start:stop].decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise SourceError(f"the header must be UTF-8, got {block[start:stop][:80]!r}; convert the file") from error
+            raise SourceError(
+                f"the header must be UTF-8, got {block[start:stop][:80]!r}; convert the "
+                "file: iconv -f WINDOWS-1252 -t UTF-8, or from whatever it was written in"
+            ) from error
         return self.with_header(self._split(line)), stop
 
     def with_dialect(self, dialect: Dialect) -> CsvDecoder:
@@ -154,7 +157,10 @@ class CsvDecoder(LineDecoder):
 
     def with_header(self, header: Sequence[str]) -> CsvDecoder:
         """Return a decoder that knows the names of the columns."""
-        names = list(header)
+        # Spreadsheets write several columns without a name, which are empty more often than not.
+        names = [
+            name or ("" if place == header.index("") else f"column{place + 1}") for place, name in enumerate(header)
+        ]
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if not names or "\0" in "".join(names):
             raise SourceError(f"the header must name the columns, got {names!r}; is this a text file with a header?")

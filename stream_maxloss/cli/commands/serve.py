@@ -17,7 +17,15 @@ from stream_maxloss.cli.options.group import Command, argument, grouped
 from stream_maxloss.cli.options.listening import ListenOptions, listen_options
 from stream_maxloss.cli.options.models import model_options
 from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
-from stream_maxloss.cli.options.tasks import choose_task, require_task, resumed_task, saved_run
+from stream_maxloss.cli.options.tasks import (
+    choose_task,
+    is_settled,
+    read_head,
+    require_task,
+    resumed_model,
+    resumed_task,
+    saved_run,
+)
 from stream_maxloss.cli.reports.messages import Messages
 from stream_maxloss.errors import UsageError
 
@@ -191,16 +199,18 @@ def begin(
     if columns.target is None:
         raise UsageError("--target must name the label's column of the rows to learn; a DIR with checkpoints knows it")
     task, positive = settings["task"], settings["positive"]
-    require_task(task, positive, model.is_auto)
-    if model.is_auto:
+    model = resumed_model(model, saved, is_default=is_left_out("name"))
+    require_task(task, positive, model.is_auto, model.takes_classes)
+    if model.takes_classes:
         found = resumed_task(saved, task, positive)
-        if found is None and source.sources:
-            found = choose_task(source, columns.target, positive, task)
+        if found is None and not is_settled(saved, task, positive):
+            head = read_head(source, columns.wanted) if source.sources else None
+            found = choose_task(head, columns.target, positive, task, model.is_auto)
         if found is not None:
             settings |= {"task": found.kind, "metrics": settings["metrics"] or found.metrics}
             if found.reason:
                 messages.say(found.reason)
-    elif model.scale is None and source.sources and source.is_sparse:
+    if not model.is_auto and model.scale is None and source.sources and source.is_sparse:
         model = replace(model, scale=False)
     return {"model": build_model(model, settings["task"]), "columns": columns, **settings}
 

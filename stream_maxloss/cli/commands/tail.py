@@ -27,13 +27,26 @@ from stream_maxloss.cli.options.group import grouped
 from stream_maxloss.cli.options.intake import IntakeOptions, csv_types, intake_options
 from stream_maxloss.cli.options.keyed import KeyedOptions, keyed_options
 from stream_maxloss.cli.options.models import model_options
-from stream_maxloss.cli.options.saved import ResumableCommand, is_as_before, kept_command
+from stream_maxloss.cli.options.saved import MODEL, ResumableCommand, is_as_before, kept_command
 from stream_maxloss.cli.options.scale import ScaleOptions, scale_options
-from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions, bad_record_options, tail_source_options
-from stream_maxloss.cli.options.tasks import choose_task, read_head, require_task, resumed_model, resumed_task
+from stream_maxloss.cli.options.source import (
+    BadRecordOptions,
+    SourceOptions,
+    bad_record_options,
+    peek_columns,
+    tail_source_options,
+)
+from stream_maxloss.cli.options.tasks import (
+    choose_task,
+    is_settled,
+    read_head,
+    require_task,
+    resumed_model,
+    resumed_task,
+)
 from stream_maxloss.cli.options.usage import require_choice
 from stream_maxloss.cli.reports.messages import Messages
-from stream_maxloss.errors import StreamMaxlossError, UsageError
+from stream_maxloss.errors import UsageError
 
 if TYPE_CHECKING:
     from stream_maxloss.cli.options.models import ModelSettings
@@ -204,11 +217,11 @@ def tail(
     require_task(task, positive, model.is_auto, model.takes_classes)
     found = resumed_task(saved, task, positive) if model.takes_classes else None
     # A run that goes on knows what its columns are.
-    is_known = saved is not None and (found is not None or not model.takes_classes)
+    is_known = found is not None or is_settled(saved, task, positive) or (saved is not None and not model.takes_classes)
     head = None if is_known else read_head(source, columns.wanted, **reading)
     if model.takes_classes:
-        labelled = head if late is None else read_head(late, None)
-        found = found or choose_task(labelled, target, positive, task, model.is_auto)
+        labelled = head if late is None or is_known else read_head(late, None)
+        found = found if is_known else choose_task(labelled, target, positive, task, model.is_auto)
         if found is not None:
             task, metrics = found.kind, metrics or found.metrics
             if found.reason:
@@ -216,13 +229,14 @@ def tail(
     model = keyed.choose(model, is_left_out("name"), task)
     if not model.is_auto and model.scale is None and source.is_sparse:
         model = replace(model, scale=False)
+    learner = keyed.wrap(build_model(model, task), all(map(is_left_out, ("name", *MODEL))))
     if scale.is_wanted:
         from stream_maxloss.cli.commands.scaled import make_job, run_on_ray
 
         said = {"metrics": metrics, "positive": positive, "task": task, "delay": scope["delay"]}
         said |= {"intake": taking, "command": kept_command(context)}
         job = make_job(
-            *(source, keyed.wrap(build_model(model, task)), columns, bad, checkpoints, scale, predictions),
+            *(source, learner, columns, bad, checkpoints, scale, predictions),
             text_limit=text_limit,
             types=reading["types"],
             options=said,
@@ -231,7 +245,7 @@ def tail(
     bad_records = bad.make()
     run = Tail(
         source.open_aside(bad_records, columns.wanted, **reading),
-        scale.mixed(keyed.wrap(build_model(model, task))),
+        scale.mixed(learner),
         columns,
         metrics=metrics,
         positive=positive,
@@ -310,11 +324,12 @@ def follow(run: Tail, options: ReportOptions, messages: Messages) -> int:
         for progress in run:
             report.report(progress)
         board = run.session.board
-        report.finish(run.measure(), board.slices() if options.output == "jsonl" else last_words(run, most))
+        if run.session.rows or options.output == "jsonl":
+            report.finish(run.measure(), board.slices() if options.output == "jsonl" else last_words(run, most))
     for line in (certificate_line(run.model), ScaleOptions.price(run.model)):
         if line is not None:
             messages.say(line)
-    warn(run.session, messages)
+    warn(run.session, run.names["source"], messages)
     if actions.ends and actions.raised:
         return ALERT
     return flags.exit_code if flags.stopped else DONE
@@ -341,31 +356,17 @@ def choose_report(run: Tail, options: ReportOptions) -> Report:
     return LiveReport(run.names["source"], lambda: look_at(run), sys.stdout, saves=run.store is not None)
 
 
-def warn(session: Session, messages: Messages) -> None:
+def warn(session: Session, source: str, messages: Messages) -> None:
     """Point to what is probably a mistake."""
     if session.unlabelled and session.target is not None:
         messages.say(
             f"{session.unlabelled:,} of {session.rows:,} rows had no {session.target.name!r}: predicted, not learned"
         )
     if not session.rows:
-        messages.say("warning: the source had no rows")
+        remedy = "" if session.source.waits else "; was it written to the end? --follow waits for rows to come"
+        messages.say(f"{source} had no rows, so nothing was learned{remedy}")
     elif session.target is not None and session.target.positive is not None and not session.target.seen_positive:
         messages.say(f"warning: no row had the target {session.target.positive!r}; check --positive")
-
-
-def peek_columns(options: SourceOptions) -> str:
-    """Return the columns of a source, for an error message; nothing where looking would cost rows or time."""
-    from stream_maxloss.run.closest import listed
-
-    if not options.sources:
-        return ""
-    with contextlib.suppress(StreamMaxlossError), options.open() as source:
-        if source.waits:
-            return "; maxloss schema shows the columns"
-        source.open()
-        batch = source.next_batch(1, 1.0)
-        return "" if batch is None else f"; there are {listed(batch.records.schema.names)}"
-    return ""
 
 
 def rehearse(run: Tail, places: dict[str, Any]) -> int:

@@ -33,7 +33,8 @@ positive_option = click.option(
 task_option = click.option(
     "--task",
     metavar="class|number",
-    help="What kind of target auto predicts. Default: from the first 1,000 rows: text is classes; true/false, 0/1 and "
+    help="What kind of target auto predicts. Default: from the first 1,000 rows: text is classes (numbers where "
+    "it reads like $1,250.50); true/false, 0/1 and "
     "-1/1 are binary; other integers are classes if at most 20 are distinct; anything else is a number.",
 )
 slice_option = click.option(

@@ -51,38 +51,51 @@ class KeyedOptions:
             model = replace(model, focus=False)
         return model
 
-    def wrap(self, model: Any) -> Any:
-        """Return a model for each key, if that was asked for.
+    def wrap(self, model: Any, is_left_out: bool = False) -> Any:
+        """Return a model for each key, if that was asked for; that of the prior where none was named.
 
         Raises
         ------
         UsageError
-            If a prior is given without a key, or of another kind than the model.
+            If a prior is given without a key, or is another model than the one that was named.
 
         """
         if self.model_per is None:
             if self.prior is not None:
                 raise UsageError(f"--prior must come with --model-per COLUMN, got {str(self.prior)!r} alone")
             return model
+        if self.prior is not None:
+            model = self._load_prior(self.prior, model, is_left_out)
         from river import base
 
         from stream_maxloss.keyed import KeyedClassifier, KeyedRegressor
 
         kind = KeyedClassifier if isinstance(model, base.Classifier) else KeyedRegressor
-        template = model if self.prior is None else self._load_prior(model)
-        return kind(template, self.model_per, self.model_memory << 20)
+        return kind(model, self.model_per, self.model_memory << 20)
 
-    def _load_prior(self, model: Any) -> Any:
-        from stream_maxloss.checkpoint import describe, load
+    def _load_prior(self, prior: Path, model: Any, is_left_out: bool) -> Any:
+        from river import base
+
+        from stream_maxloss.checkpoint import CheckpointStore, describe, load
         from stream_maxloss.run.store import find_difference
 
-        found = load(str(self.prior))
-        difference = find_difference(describe(found), describe(model), "model")
+        if not CheckpointStore(prior).list():
+            raise UsageError(
+                f"--prior must be a directory of checkpoints, got {str(prior)!r} without one; train a model for it "
+                "first: maxloss tail SOURCE --target COLUMN --checkpoint DIR"
+            )
+        found = load(str(prior))
+        if isinstance(found, base.Classifier) != isinstance(model, base.Classifier):
+            kinds = ("numbers", "classes") if isinstance(model, base.Classifier) else ("classes", "numbers")
+            raise UsageError(
+                f"--prior must predict what the target is, got a model of {kinds[0]} in {prior} for {kinds[1]}"
+            )
+        difference = None if is_left_out else find_difference(describe(found), describe(model), "model")
         if difference is not None:
             what, before, now = difference
             raise UsageError(
-                f"--prior must be of the model that keys get, got {what} {before} in {self.prior} where it is {now} "
-                "here; name the model with the settings that it was trained with"
+                f"--prior must be of the model that is named, got {what} {before} in {prior} and {now} here; leave "
+                "out --model and its settings to go on from the one in it"
             )
         return found
 
@@ -102,6 +115,6 @@ keyed_options = grouped(
         "--prior",
         metavar="DIR",
         type=click.Path(path_type=Path),
-        help="Checkpoints of a model that each new value starts from.",
+        help="Checkpoints of a model that each new value starts from, instead of --model.",
     ),
 )

@@ -23,7 +23,7 @@ from stream_maxloss.errors import CheckpointError, StreamMaxlossError, UsageErro
 if TYPE_CHECKING:
     from stream_maxloss.checkpoint import Content
 
-__all__ = ["ResumableCommand", "command_of", "is_as_before", "kept_command", "saved_content"]
+__all__ = ["MODEL", "ResumableCommand", "command_of", "is_as_before", "kept_command", "saved_content"]
 
 KEY_BYTES = 32
 REACHES_OUT = ("sources", "labels", "predictions", "extra", "kafka_config", "actions", "allow_pickle", "watch", "ray")

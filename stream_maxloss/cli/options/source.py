@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,12 +12,20 @@ import click
 
 from stream_maxloss.cli.options.group import argument, grouped
 from stream_maxloss.cli.options.usage import usage_errors
-from stream_maxloss.errors import UsageError
+from stream_maxloss.errors import StreamMaxlossError, UsageError
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors import BadRecords, Sink, Source, SourceTraits
 
-__all__ = ["BadRecordOptions", "SourceOptions", "bad_record_options", "decoders_option", "gap_option", "source_options"]
+__all__ = [
+    "BadRecordOptions",
+    "SourceOptions",
+    "bad_record_options",
+    "decoders_option",
+    "gap_option",
+    "peek_columns",
+    "source_options",
+]
 
 BASIC = (
     argument(
@@ -301,6 +310,21 @@ bad_record_options = grouped(
     ),
     click.option("--max-bad", metavar="N|PERCENT%", help="Stop with exit code 3 if more records than this are bad."),
 )
+
+
+def peek_columns(options: SourceOptions) -> str:
+    """Return the columns of a source, for an error message; nothing where looking would cost rows or time."""
+    from stream_maxloss.run.closest import listed
+
+    if not options.sources:
+        return ""
+    with contextlib.suppress(StreamMaxlossError), options.open() as source:
+        if source.waits:
+            return "; maxloss schema shows the columns"
+        source.open()
+        batch = source.next_batch(1, 1.0)
+        return "" if batch is None else f"; there are {listed(batch.records.schema.names)}"
+    return ""
 
 
 def split_pair(text: str) -> tuple[str, str]:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from stream_maxloss.cli.options.source import SourceOptions
     from stream_maxloss.run.task import Task
 
-__all__ = ["choose_task", "read_head", "require_task", "resumed_model", "resumed_task", "saved_run"]
+__all__ = [
+    "choose_task",
+    "is_settled",
+    "read_head",
+    "require_task",
+    "resumed_model",
+    "resumed_task",
+    "saved_run",
+]
 
 WAIT = 1.0
 """Seconds to wait for the first rows."""
@@ -122,6 +130,14 @@ def resumed_model(model: ModelSettings, saved: dict[str, Any] | None, is_default
     # Anywhere in it: what earns a certificate has the model inside.
     is_other = saved is not None and not re.search("Auto(Classifier|Regressor)", str(saved.get("model")))
     return replace(model, name="HingeOGD") if is_default and is_other else model
+
+
+def is_settled(saved: dict[str, Any] | None, asked: str | None, positive: str | None) -> bool:
+    """Return whether the run that goes on has decided what its target is, or to take labels as they come.
+
+    The latter it does where it could not see its first rows: those that came meanwhile must not decide otherwise.
+    """
+    return saved is not None and asked is None and positive is None
 
 
 def resumed_task(saved: dict[str, Any] | None, asked: str | None, positive: str | None) -> Task | None:

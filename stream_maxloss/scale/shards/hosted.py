@@ -116,7 +116,7 @@ class HostedShard:
                 pass
             self._publish(tail, keys, at_end=True)
         finally:
-            tail.__exit__()
+            tail.close()
 
     def _publish(self, tail: Tail, keys: KeySample, at_end: bool = False) -> None:
         now = time.monotonic()

@@ -133,6 +133,7 @@ REFUSED = {
     "bzip2": ("a.csv.bz2", lambda: "x", 5, "unpack it, or use gzip or zstd"),
     "UTF-16": ("a.csv", lambda: plain_text().encode("utf-16"), 5, "iconv -f UTF-16 -t UTF-8"),
     "Latin-1": ("a.csv", lambda: "stadt,y\nKöln,1\n".encode("latin-1"), 3, "iconv -f WINDOWS-1252 -t UTF-8"),
+    "Latin-1 header": ("a.csv", lambda: "größe,y\n1,1\n".encode("latin-1"), 5, "iconv -f WINDOWS-1252 -t UTF-8"),
     "a title": ("a.csv", lambda: "Report of sales\n\n" + plain_text(), 3, "tail -n +N FILE"),
     "two columns of one name": ("a.csv", lambda: "a,a,y\n1,2,1\n", 5, "got 'a' twice; rename one of them"),
     "another ending": ("a.foo", lambda: "x", 5, "or say what it is: --format csv"),
@@ -164,3 +165,20 @@ def test_columns_of_views_and_uuids_that_polars_and_duckdb_write(maxloss, tmp_pa
         done = maxloss("tail", name, "-t", "y", "--set", "compute=least", "--exclude", "a")
         assert done.code == 0, done.err
     assert "column 'u' is left out" in done.err
+
+
+def test_several_columns_without_a_name_are_no_error(maxloss, tmp_path):
+    rows = "".join(f"{i * 7 % 50},,{i % 2},,\n" for i in range(120))
+    (tmp_path / "sheet.csv").write_text("a,,y,,\n" + rows)
+    for words in (["schema", "sheet.csv"], ["tail", "sheet.csv", "-t", "y", "--set", "compute=least"]):
+        done = maxloss(*words)
+        assert done.code == 0, done.err
+        assert done.err.count("it has no name") == 1
+
+
+def test_the_index_of_a_pandas_frame_is_no_feature(maxloss, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [float(i) for i in range(120)], "y": [i % 2 for i in range(120)]})
+    frame.sample(frac=1, random_state=1).to_parquet(tmp_path / "a.parquet")
+    done = maxloss("schema", "a.parquet")
+    assert "column '__index_level_0__' is left out: it is the index of a pandas frame" in done.err
