@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Keep what was collected out of the garbage collector: River's checks of memory collect twice each, over all of it."""
+    """Keep what was collected out of the garbage collector, which River's checks of memory run twice each."""
     gc.collect()
     gc.freeze()
 
