@@ -38,12 +38,12 @@ from stream_maxloss.machine.kinds import float64, int64
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.stepping import HARD, PART, plane_answers, probabilities
+from stream_maxloss.mixture.usual import know_classes, observe_class
 
 __all__ = [
     "KNOTS",
     "LEAST",
     "OBJECTIVES",
-    "SHARE",
     "STACKS",
     "compile_mixing",
     "counts",
@@ -59,7 +59,6 @@ STACKS = 2
 KEEP = (0.9998, 0.998)
 FIRST_VARIANCE = 0.05
 LARGEST_VARIANCE = 0.5
-SHARE = 1e-3
 # Scores are cut off here before they are stacked, and the table ends here.
 CUT = 8.0
 KNOTS = 25
@@ -102,17 +101,19 @@ def mix(table: f.Table) -> None:
             given[c, k] = min(max(np.float64(score[k // LANES, c, k % LANES]), -CUT), CUT)
     for c in range(outputs):
         given[c, experts] = 1.0 if outputs == 1 else 0.0
+    if prior.shape[0] > experts + STACKS:
+        know_classes(table, experts + STACKS)
     stack_answers(table, experts)
-    mixture = answer[experts + STACKS]
+    mixed = prior.shape[0]
+    mixture, tabled = answer[mixed], answer[mixed + 1]
     for c in range(outputs):
         mixture[c] = 0.0
-        for k in range(experts + STACKS):
+        for k in range(mixed):
             mixture[c] += prior[k] * answer[k, c]
-    tabled = answer[experts + STACKS + 1]
     # Where the mixture lies in the table, for the step as well.
     out[outputs] = knot_of(mixture[top_class(mixture)])
     look_up(table, mixture, out[outputs], tabled)
-    first, corrected = answer[experts + STACKS + 2], answer[experts + STACKS + 3]
+    first, corrected = answer[mixed + 2], answer[mixed + 3]
     for c in range(outputs):
         first[c] = trust[0] * mixture[c] + trust[1] * tabled[c]
     out[outputs + 1] = knot_of(first[top_class(first)])
@@ -193,31 +194,41 @@ def learn_mixture(table: f.Table, target: float) -> None:
     prior = f.reals_1(table, f.PRIOR)
     trust = f.reals_1(table, f.TRUST)
     out = f.reals_1(table, f.OUT)
-    experts = prior.shape[0] - STACKS
-    if counts(table, likelihood(answer[experts + STACKS], target)):
-        for k in range(experts + STACKS):
+    parts = f.reals_1(table, f.PARTS)
+    experts, mixed = table[f.SCORE, 1] * LANES, prior.shape[0]
+    said = likelihood(answer[mixed], target)
+    outcomes = trust[0] * said + trust[1] * likelihood(answer[mixed + 1], target)
+    outcome = trust[2] * likelihood(answer[mixed + 2], target) + trust[3] * likelihood(answer[mixed + 3], target)
+    if counts(table, said):
+        for k in range(mixed):
             prior[k] *= likelihood(answer[k], target)
         for k in range(4):
-            trust[k] *= likelihood(answer[experts + STACKS + k], target)
-    share_out(prior)
-    share_out(trust[:2])
-    share_out(trust[2:])
+            trust[k] *= likelihood(answer[mixed + k], target)
+    else:
+        said, outcomes, outcome = 1.0, 1.0, 1.0
+    share_out(table, prior, parts[:mixed], said)
+    share_out(table, trust[:2], parts[mixed : mixed + 2], outcomes)
+    share_out(table, trust[2:], parts[mixed + 2 :], outcome)
     place, next_place = out[answer.shape[1]], out[answer.shape[1] + 1]
-    learn_table(table, answer[experts + STACKS], place, np.int64(SHARES), target)
-    learn_table(table, answer[experts + STACKS + 2], next_place, np.int64(CORRECTIONS), target)
+    learn_table(table, answer[mixed], place, np.int64(SHARES), target)
+    learn_table(table, answer[mixed + 2], next_place, np.int64(CORRECTIONS), target)
     for s in range(STACKS):
         learn_stack(table, s, experts, target)
+    if mixed > experts + STACKS:
+        observe_class(table, target)
 
 
 @inner
-def share_out(weights: NDArray[np.float64]) -> None:
-    """Let weights add up to 1, and give each its part of the fixed share."""
+def share_out(table: f.Table, weights: NDArray[np.float64], parts: NDArray[np.float64], said: float) -> None:
+    """Let weights add up to 1, and give each its part of the share; `said` is the likelihood that they gave."""
+    rates = f.reals_1(table, f.RATES)
+    share = rates[0] + rates[1] * (1.0 - said)
     total = 0.0
     for k in range(weights.shape[0]):
         total += weights[k]
-    factor = (1.0 - SHARE) / total
+    factor = (1.0 - share) / total
     for k in range(weights.shape[0]):
-        weights[k] = weights[k] * factor + SHARE / weights.shape[0]
+        weights[k] = weights[k] * factor + share / parts[k]
 
 
 @unfolded
@@ -295,7 +306,7 @@ def stack_step(table: f.Table, s: int, row: int, curvature: float, slope: float)
     for i in range(length):
         stack[i] += reach[i] * (slope * shrink)
     # Forgetting stops where a variance would grow without end for want of news.
-    inputs = table[f.PRIOR, 1] - STACKS + 1
+    inputs = table[f.SCORE, 1] * LANES + 1
     grow = 1.0 / KEEP[s] if variance < LARGEST_VARIANCE * inputs else 1.0
     deflate(matrix, towards, curvature * shrink, grow, length)
 
