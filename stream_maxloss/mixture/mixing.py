@@ -1,4 +1,4 @@
-"""The mixture: what K experts, two stacks of them and a table say, weighed by how well each has predicted.
+"""The mixture: what K experts, two stacks of them, a constant and a table say, weighed by how well each has predicted.
 
 1. *Stacks*. A stack is p = sigma(v . s) over the experts' scores s (softmax for several classes, v . s for numbers),
    with one v, learned by the online Newton step of a Bayesian logistic regression: with x the input of the class that
@@ -8,17 +8,19 @@
 
    `keep` < 1 forgets: two stacks with two memories. They find the slope and the offset that calibrate each expert, and
    combinations that no single expert is.
-2. *Mixture* of the K experts and both stacks: m = sum_k pi_k p_k; then pi_k <- pi_k p_k(y), normalised, and shared:
-   pi_k <- (1 - a) pi_k + a / n, n = K + 2. On any stretch of T rows its log loss exceeds that of the best expert by at
-   most ln(n / a) + T ln(1 / (1 - a)), and from the first row on ln n replaces ln(n / a); each switch to another expert
-   adds ln(n / a): exponentiated weights (S0, Lemma 5, with the log loss, for which eta = 1 needs no second-order term)
-   with fixed share (Herbster and Warmuth, 1998).
+2. *Mixture* of the K experts, both stacks and what is usual (`usual`): m = sum_k pi_k p_k; then pi_k <- pi_k p_k(y),
+   normalised, and shared: pi_k <- (1 - a) pi_k + a q_k, with the first weights q and a = b (1 - m(y)), b = .003. From
+   the first row on its log loss exceeds that of expert k by at most ln(1 / q_k) + sum_t ln(1 / (1 - a_t)), and a switch
+   to expert k after row t adds ln(1 / (a_t q_k)): exponentiated weights (S0, Lemma 5, with the log loss, for which
+   eta = 1 needs no second-order term) with shares (Herbster and Warmuth, 1998). Theirs is fixed, and goes round on rows
+   that nobody gets wrong. As 1 - m <= -ln m, this one costs at most b / (1 - b) of the mixture's own loss.
    With the objective "tail" or "max" only the hardest tenth or hundredth of the rows changes the weights, by what the
    mixture itself said of them: the conditional value at risk, between the mean (all rows) and the maximum (the hardest
    one), after Curi, Levy, Jegelka and Krause (2020). The bound then holds for the log loss over those rows.
 3. *Table*: where labels are noisy, no score earns certainty, however large. A table of 25 log-odds, interpolated,
-   learns how often m was right; m and its tabled form are mixed once more in the same way, which costs ln 2 at most,
-   and the share. A second table learns what is still missing of that outcome o, by its own residuals,
+   learns how often m was right; m and its tabled form are mixed once more in the same way, which costs ln(1 / .8) at
+   most where m is the better one, and the share. A second table learns what is still missing of that outcome o, by its
+   own residuals,
 
        c_i <- c_i + (1[right] - o - c) part_i / rows_i,   c = sum_i part_i c_i over the two knots beside o,
 

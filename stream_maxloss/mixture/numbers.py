@@ -3,11 +3,11 @@
 Experts predict in deviations of the target from its mean, both running. With l_k the loss of expert k (squared, or
 pinball, of which the absolute loss is the case of the median) and b the running mean loss of the mixture,
 
-    pi_k <- pi_k exp(-l_k / (2 b)), normalised, then shared,
+    pi_k <- pi_k exp(-l_k / (2 b)), normalised, then shared (a = .003 (1 - exp(-l / (2 b)))),
 
-so that the weights need no scale. The stacks take Newton steps on the squared loss; for the pinball loss each row
-counts with 1 / max(|error|, bend), the weight with which least squares become least absolute errors. There is no table:
-numbers have nothing to be calibrated.
+so that the weights need no scale. Three experts do not look at the row (`usual`). The stacks take Newton steps on the
+squared loss; for the pinball loss each row counts with 1 / max(|error|, bend), the weight with which least squares
+become least absolute errors. There is no table: numbers have nothing to be calibrated.
 """
 
 from __future__ import annotations
