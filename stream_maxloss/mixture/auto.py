@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stream_maxloss.arguments import require_choice, require_count
 from stream_maxloss.card import Table, card
+from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture.experts import LEVELS, expert_names, replaying_names
 from stream_maxloss.mixture.hard import HardRow, HardSlot, hardest_slots
 from stream_maxloss.mixture.mixing import OBJECTIVES, STACKS
@@ -70,7 +71,7 @@ class Auto:
 
     def _names(self) -> list[str]:
         """Return the names of the experts and stacks."""
-        return expert_names(self.compute, self._model.memory.is_wide)
+        return expert_names(self.compute, self._model.memory.is_wide)[: len(self._model.memory["prior"])]
 
     def weights(self) -> dict[str, float]:
         """Return the weight pi_k of every expert and stack: what the stream has chosen so far.
@@ -79,7 +80,7 @@ class Auto:
         --------
         >>> from stream_maxloss.mixture import AutoClassifier
         >>> len(AutoClassifier().weights())
-        18
+        19
 
         """
         return dict(zip(self._names(), self._model.memory["prior"].tolist(), strict=True))
@@ -152,8 +153,8 @@ class Auto:
         A stack counts with the share of its coefficients, by size, that belongs to replaying experts.
         """
         prior, stack = self._model.memory["prior"], self._model.memory["stack"]
-        experts = len(prior) - STACKS
+        experts = self._model.memory.level.planes * LANES
         bare = experts - len(replaying_names(self.compute))
         sizes = np.abs(stack[:, :experts])
         shares = sizes[:, bare:].sum(axis=1) / np.maximum(sizes.sum(axis=1), 1e-300)
-        return float(prior[bare:experts].sum() + prior[experts:] @ shares)
+        return float(prior[bare:experts].sum() + prior[experts : experts + STACKS] @ shares)

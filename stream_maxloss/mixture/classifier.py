@@ -29,9 +29,9 @@ class AutoClassifier(Auto, base.MiniBatchClassifier):
     Sixteen linear experts see each row in four groups of features: scaled values, quantile bins, the leaves of random
     decision ferns, and of ferns that are taught on a window of the last rows by boosting. They differ in their groups
     and steps; half of them replay hard rows of the window (the game of `FocusedClassifier`). Two stacks combine them,
-    a mixture weighs experts and stacks by their likelihood with fixed share,
+    a mixture weighs experts, stacks and a constant by their likelihood, and shares where it was wrong,
 
-        p = sum_k pi_k p_k,    pi_k <- (1 - a) pi_k p_k(y) / p(y) + a / n,
+        p = sum_k pi_k p_k,    pi_k <- (1 - a) pi_k p_k(y) / p(y) + a q_k,    a = .003 (1 - p(y)),
 
     and a table calibrates the outcome. On any stretch of the stream the log loss of the mixture exceeds that of the
     best expert there by little (`stream_maxloss.mixture.mixing` states the bound): whether to use leaves, replays,

@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture.reading import BINNED, GROUPS, RAW, TAUGHT, UNTAUGHT
 
-__all__ = ["LEVELS", "Expert", "Level", "expert_names", "experts_of", "rates_of", "replaying_names"]
+__all__ = [
+    "LEVELS",
+    "LOSS_SHARE",
+    "USUAL_NAMES",
+    "Expert",
+    "Level",
+    "expert_names",
+    "experts_of",
+    "rates_of",
+    "replaying_names",
+    "shares_of",
+]
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,17 @@ WIDE = (
 )
 
 
+# Those that do not look at the row, and what they weigh at first: where there is nothing to learn, or too few rows to
+# learn it from, the first of them leads at once. The others that weigh more than an even part are the stacks, which
+# lead on most long streams, and two quick experts with replays, which do on short and quiet ones.
+USUAL_NAMES = ("constant", "last number", "recent numbers")
+USUAL_WEIGHTS = (0.4, 0.02, 0.02)
+STACK_WEIGHT = 0.08
+QUICK, QUICK_WEIGHTS = LANES, {2: 0.06, 3: 0.08}
+# The part of what the mixture gave to other labels than the one that came that is shared among all.
+LOSS_SHARE = 0.003
+
+
 @dataclass(frozen=True)
 class Level:
     """How much is computed per row.
@@ -111,9 +133,41 @@ LEVELS = {
 
 
 def expert_names(compute: str, is_wide: bool = False) -> list[str]:
-    """Return the names of all experts and stacks of a level."""
+    """Return the names of all experts and stacks of a level; of the last three, classes have the first one only."""
     planes = experts_of(LEVELS[compute].planes, is_wide)
-    return [expert.name for plane in planes for expert in plane] + ["slow stack", "fast stack"]
+    return [expert.name for plane in planes for expert in plane] + ["slow stack", "fast stack", *USUAL_NAMES]
+
+
+def shares_of(planes: int, usual: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the first weights, those of the mixture against its two tables, and the share.
+
+    Parameters
+    ----------
+    planes
+        Of experts.
+    usual
+        Experts of what is usual. Models that were saved before there were any have even weights.
+
+    Returns
+    -------
+    weights
+        Of experts, stacks and the experts of what is usual.
+    trust
+        Of the mixture and its tabled form, and of their outcome and its corrected form.
+    rates
+        (a, b): the share is a + b (1 - p(y)).
+
+    """
+    experts = planes * LANES
+    if not usual:
+        return np.full(experts + 2, 1.0 / (experts + 2)), np.full(4, 0.5), np.array([1e-3, 0.0])
+    special = {QUICK + place: weight for place, weight in QUICK_WEIGHTS.items()} if planes > 1 else {}
+    rest = 1.0 - 2.0 * STACK_WEIGHT - sum(USUAL_WEIGHTS[:usual]) - sum(special.values())
+    weights = np.full(experts, rest / (experts - len(special)))
+    for place, weight in special.items():
+        weights[place] = weight
+    weights = np.append(weights, [STACK_WEIGHT, STACK_WEIGHT, *USUAL_WEIGHTS[:usual]])
+    return weights, np.array([0.8, 0.2, 0.8, 0.2]), np.array([0.0, LOSS_SHARE])
 
 
 def replaying_names(compute: str, is_wide: bool = False) -> list[str]:

@@ -45,12 +45,12 @@ LEARNED = [
     *("kept_numbers", "kept_codes", "kept_leaves", "kept_length", "kept_index", "kept_value"),
     *("kept_target", "kept_score", "kept_w"),
     *("nodes", "starts", "game", "generator"),
-    *("prior", "stack", "spread", "table", "trust", "scale"),
+    *("prior", "stack", "spread", "table", "trust", "scale", "seen"),
 ]
 # Settings that follow from the parameters, room for the row at hand, and what follows from thresholds and tests.
 OTHERS = [
     *("adaptive", "constant", "mask", "numbers", "codes", "leaf", "index", "value", "active", "score"),
-    *("gradient", "chance", "answer", "given", "out"),
+    *("gradient", "chance", "answer", "given", "out", "parts", "rates"),
     *("cuts", "cut_first", "cut_code", "cut_mask", "masks", "coarse"),
 ]
 # The rows that a call is about. A matrix has no boundaries of rows: its address is 0.
@@ -61,10 +61,10 @@ HEADER, STATISTICS, PLACE, EDGES, NUM_EDGES, TEST_NUMBER, TEST_THRESHOLD, GROUP,
 KEPT_NUMBERS, KEPT_CODES, KEPT_LEAVES, KEPT_LENGTH, KEPT_INDEX, KEPT_VALUE, KEPT_TARGET, KEPT_SCORE, KEPT_W = range(
     11, 20
 )
-NODES, STARTS, GAME, GENERATOR, PRIOR, STACK, SPREAD, TABLE, TRUST, SCALE = range(20, 30)
-ADAPTIVE, CONSTANT, MASK, NUMBERS, CODES, LEAF, INDEX, VALUE, ACTIVE, SCORE, GRADIENT, CHANCE = range(30, 42)
-ANSWER, GIVEN, OUT, CUTS, CUT_FIRST, CUT_CODE, CUT_MASK, MASKS, COARSE = range(42, 51)
-INDPTR, COLUMNS, VALUES, TARGETS, WEIGHTS, ANSWERS = range(51, 57)
+NODES, STARTS, GAME, GENERATOR, PRIOR, STACK, SPREAD, TABLE, TRUST, SCALE, SEEN = range(20, 31)
+ADAPTIVE, CONSTANT, MASK, NUMBERS, CODES, LEAF, INDEX, VALUE, ACTIVE, SCORE, GRADIENT, CHANCE = range(31, 43)
+ANSWER, GIVEN, OUT, PARTS, RATES, CUTS, CUT_FIRST, CUT_CODE, CUT_MASK, MASKS, COARSE = range(43, 54)
+INDPTR, COLUMNS, VALUES, TARGETS, WEIGHTS, ANSWERS = range(54, 60)
 
 # Places in the header.
 ROWS, READY, TAUGHT, KIND, REPLAYS, WINDOW, NEXT_LESSON, SHIFT, LESSONS, CANDIDATES, SAMPLE, WIDE = range(12)

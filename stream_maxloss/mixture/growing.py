@@ -18,6 +18,7 @@ from stream_maxloss.mixture.passes import RELEARN, run_rows
 from stream_maxloss.mixture.reading import COUNT, DEVIATION, NONZERO, UNTAUGHT, UNTESTED
 from stream_maxloss.mixture.stepping import CLASSES
 from stream_maxloss.mixture.teaching import place_fern, recode, teach
+from stream_maxloss.mixture.usual import find_quantile
 from stream_maxloss.random import next_below, next_uniform
 
 __all__ = ["FIRST_ROWS", "FirstRows", "check_first_rows", "compile_lessons", "grow", "next_event"]
@@ -56,6 +57,7 @@ def next_event(memory: Memory) -> int:
 def grow(memory: Memory, first_rows: FirstRows) -> None:
     """Do what is due after the row that was just learned; most often it is nothing."""
     header, rows = memory["header"], memory.rows
+    find_quantile(memory.arrays, memory.kept)
     if rows == FIRST_ROWS:
         begin(memory, first_rows)
     elif next_edges(rows - 1) == rows:

@@ -13,10 +13,12 @@ from stream_maxloss.focus.sum_tree import tree_layout
 from stream_maxloss.machine.covariance import FOUR
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
-from stream_maxloss.mixture.experts import Level, rates_of
+from stream_maxloss.mixture.experts import Level, rates_of, shares_of
 from stream_maxloss.mixture.lookup import LOOKUP, lookup_of
 from stream_maxloss.mixture.mixing import CUT, FIRST_ROWS, FIRST_VARIANCE, KNOTS, STACKS
 from stream_maxloss.mixture.reading import ABSENT, COARSE, GROUPS
+from stream_maxloss.mixture.stepping import CLASSES
+from stream_maxloss.mixture.usual import INPUTS, seen_length, usual_experts
 from stream_maxloss.random import make_generator
 
 __all__ = ["MOST_EDGES", "MOST_NUMBERS", "Memory", "inputs_of"]
@@ -34,6 +36,8 @@ WIDE_CELLS = 9 << 18
 # Rows of more numbers than these that are not zero, images for one, are wide: so many times the untaught ferns.
 MANY_NUMBERS = 128
 MORE_FERNS = 6
+# The variance that the weights of what came of late start with, in stacks.
+INPUT_VARIANCE = 0.02
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
 GAMMA = 0.5
 
@@ -52,8 +56,8 @@ def power_of_two(count: int) -> int:
 
 
 def inputs_of(planes: int) -> int:
-    """Return the inputs of a stack, all experts and a constant, with zeros up to a multiple of a register's four."""
-    return -(-(planes * LANES + 1) // FOUR) * FOUR
+    """Return the inputs of a stack: experts, a constant and what came of late, and zeros up to a multiple of four."""
+    return -(-(planes * LANES + 1 + INPUTS) // FOUR) * FOUR
 
 
 def resized(array: NDArray[Any], axis: int, length: int, fill: float = 0.0) -> NDArray[Any]:
@@ -133,7 +137,9 @@ class Memory:
         arrays["score"] = zeros(planes, outputs, LANES)
         arrays["gradient"] = zeros(outputs, LANES)
         arrays["chance"] = np.zeros((LANES, outputs))
-        arrays["answer"] = np.zeros((experts + STACKS + 4, outputs))
+        arrays["answer"] = np.zeros((len(arrays["prior"]) + 4, outputs))
+        first, trust, arrays["rates"] = shares_of(planes, len(arrays["prior"]) - experts - STACKS)
+        arrays["parts"] = 1.0 / np.append(first, trust)
         arrays["given"] = np.zeros((outputs + 2, inputs_of(planes)))
         arrays["out"] = np.zeros(outputs + 2)
         arrays |= lookup_of(arrays, self.untaught)
@@ -276,6 +282,7 @@ class Memory:
                 grown[:, :, 1, :LANES] = 0.5 * cells[:, :, 0, :LANES]
                 grown[:, :, 1, LANES:] = cells[:, :, 0, LANES:]
             arrays[name] = grown
+        arrays["seen"] = resized(arrays["seen"], 0, classes)
         scores = arrays["kept_score"]
         arrays["kept_score"] = resized(scores, 1, classes, math.log(1e-6))
         if before == 1:
@@ -319,6 +326,10 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
     stack[:, :experts] = 1.0 / experts
     inputs = np.arange(experts + 1)
     spread[:, inputs, inputs] = FIRST_VARIANCE
+    if kind != CLASSES:
+        inputs = experts + 1 + np.arange(INPUTS)
+        spread[:, inputs, inputs] = INPUT_VARIANCE
+    prior, trust, _ = shares_of(planes, usual_experts(kind))
     return {
         "header": header,
         "statistics": np.zeros((1, 6)),
@@ -344,11 +355,12 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
         "starts": starts,
         "game": game,
         "generator": make_generator(seed),
-        "prior": np.full(experts + STACKS, 1.0 / (experts + STACKS)),
+        "prior": prior,
         "stack": stack,
         "spread": spread,
         "table": table,
-        "trust": np.full(4, 0.5),
+        "trust": trust,
         # One unit of loss to begin with; all rows count, and of hard ones those that are missed.
         "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 0.0]),
+        "seen": np.zeros(seen_length(kind, 1)),
     }

@@ -1,4 +1,4 @@
-"""The mixture: what K experts, two stacks of them and a table say, weighed by how well each has predicted.
+"""The mixture: what K experts, two stacks of them, a constant and a table say, weighed by how well each has predicted.
 
 1. *Stacks*. A stack is p = sigma(v . s) over the experts' scores s (softmax for several classes, v . s for numbers),
    with one v, learned by the online Newton step of a Bayesian logistic regression: with x the input of the class that
@@ -8,17 +8,19 @@
 
    `keep` < 1 forgets: two stacks with two memories. They find the slope and the offset that calibrate each expert, and
    combinations that no single expert is.
-2. *Mixture* of the K experts and both stacks: m = sum_k pi_k p_k; then pi_k <- pi_k p_k(y), normalised, and shared:
-   pi_k <- (1 - a) pi_k + a / n, n = K + 2. On any stretch of T rows its log loss exceeds that of the best expert by at
-   most ln(n / a) + T ln(1 / (1 - a)), and from the first row on ln n replaces ln(n / a); each switch to another expert
-   adds ln(n / a): exponentiated weights (S0, Lemma 5, with the log loss, for which eta = 1 needs no second-order term)
-   with fixed share (Herbster and Warmuth, 1998).
+2. *Mixture* of the K experts, both stacks and what is usual (`usual`): m = sum_k pi_k p_k; then pi_k <- pi_k p_k(y),
+   normalised, and shared: pi_k <- (1 - a) pi_k + a q_k, with the first weights q and a = b (1 - m(y)), b = .003. From
+   the first row on its log loss exceeds that of expert k by at most ln(1 / q_k) + sum_t ln(1 / (1 - a_t)), and a switch
+   to expert k after row t adds ln(1 / (a_t q_k)): exponentiated weights (S0, Lemma 5, with the log loss, for which
+   eta = 1 needs no second-order term) with shares (Herbster and Warmuth, 1998). Theirs is fixed, and goes round on rows
+   that nobody gets wrong. As 1 - m <= -ln m, this one costs at most b / (1 - b) of the mixture's own loss.
    With the objective "tail" or "max" only the hardest tenth or hundredth of the rows changes the weights, by what the
    mixture itself said of them: the conditional value at risk, between the mean (all rows) and the maximum (the hardest
    one), after Curi, Levy, Jegelka and Krause (2020). The bound then holds for the log loss over those rows.
 3. *Table*: where labels are noisy, no score earns certainty, however large. A table of 25 log-odds, interpolated,
-   learns how often m was right; m and its tabled form are mixed once more in the same way, which costs ln 2 at most,
-   and the share. A second table learns what is still missing of that outcome o, by its own residuals,
+   learns how often m was right; m and its tabled form are mixed once more in the same way, which costs ln(1 / .8) at
+   most where m is the better one, and the share. A second table learns what is still missing of that outcome o, by its
+   own residuals,
 
        c_i <- c_i + (1[right] - o - c) part_i / rows_i,   c = sum_i part_i c_i over the two knots beside o,
 
@@ -38,12 +40,12 @@ from stream_maxloss.machine.kinds import float64, int64
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.stepping import HARD, PART, plane_answers, probabilities
+from stream_maxloss.mixture.usual import know_classes, observe_class
 
 __all__ = [
     "KNOTS",
     "LEAST",
     "OBJECTIVES",
-    "SHARE",
     "STACKS",
     "compile_mixing",
     "counts",
@@ -59,7 +61,6 @@ STACKS = 2
 KEEP = (0.9998, 0.998)
 FIRST_VARIANCE = 0.05
 LARGEST_VARIANCE = 0.5
-SHARE = 1e-3
 # Scores are cut off here before they are stacked, and the table ends here.
 CUT = 8.0
 KNOTS = 25
@@ -102,17 +103,19 @@ def mix(table: f.Table) -> None:
             given[c, k] = min(max(np.float64(score[k // LANES, c, k % LANES]), -CUT), CUT)
     for c in range(outputs):
         given[c, experts] = 1.0 if outputs == 1 else 0.0
+    if prior.shape[0] > experts + STACKS:
+        know_classes(table, experts + STACKS)
     stack_answers(table, experts)
-    mixture = answer[experts + STACKS]
+    mixed = prior.shape[0]
+    mixture, tabled = answer[mixed], answer[mixed + 1]
     for c in range(outputs):
         mixture[c] = 0.0
-        for k in range(experts + STACKS):
+        for k in range(mixed):
             mixture[c] += prior[k] * answer[k, c]
-    tabled = answer[experts + STACKS + 1]
     # Where the mixture lies in the table, for the step as well.
     out[outputs] = knot_of(mixture[top_class(mixture)])
     look_up(table, mixture, out[outputs], tabled)
-    first, corrected = answer[experts + STACKS + 2], answer[experts + STACKS + 3]
+    first, corrected = answer[mixed + 2], answer[mixed + 3]
     for c in range(outputs):
         first[c] = trust[0] * mixture[c] + trust[1] * tabled[c]
     out[outputs + 1] = knot_of(first[top_class(first)])
@@ -193,31 +196,41 @@ def learn_mixture(table: f.Table, target: float) -> None:
     prior = f.reals_1(table, f.PRIOR)
     trust = f.reals_1(table, f.TRUST)
     out = f.reals_1(table, f.OUT)
-    experts = prior.shape[0] - STACKS
-    if counts(table, likelihood(answer[experts + STACKS], target)):
-        for k in range(experts + STACKS):
+    parts = f.reals_1(table, f.PARTS)
+    experts, mixed = table[f.SCORE, 1] * LANES, prior.shape[0]
+    said = likelihood(answer[mixed], target)
+    outcomes = trust[0] * said + trust[1] * likelihood(answer[mixed + 1], target)
+    outcome = trust[2] * likelihood(answer[mixed + 2], target) + trust[3] * likelihood(answer[mixed + 3], target)
+    if counts(table, said):
+        for k in range(mixed):
             prior[k] *= likelihood(answer[k], target)
         for k in range(4):
-            trust[k] *= likelihood(answer[experts + STACKS + k], target)
-    share_out(prior)
-    share_out(trust[:2])
-    share_out(trust[2:])
+            trust[k] *= likelihood(answer[mixed + k], target)
+    else:
+        said, outcomes, outcome = 1.0, 1.0, 1.0
+    share_out(table, prior, parts[:mixed], said)
+    share_out(table, trust[:2], parts[mixed : mixed + 2], outcomes)
+    share_out(table, trust[2:], parts[mixed + 2 :], outcome)
     place, next_place = out[answer.shape[1]], out[answer.shape[1] + 1]
-    learn_table(table, answer[experts + STACKS], place, np.int64(SHARES), target)
-    learn_table(table, answer[experts + STACKS + 2], next_place, np.int64(CORRECTIONS), target)
+    learn_table(table, answer[mixed], place, np.int64(SHARES), target)
+    learn_table(table, answer[mixed + 2], next_place, np.int64(CORRECTIONS), target)
     for s in range(STACKS):
         learn_stack(table, s, experts, target)
+    if mixed > experts + STACKS:
+        observe_class(table, target)
 
 
 @inner
-def share_out(weights: NDArray[np.float64]) -> None:
-    """Let weights add up to 1, and give each its part of the fixed share."""
+def share_out(table: f.Table, weights: NDArray[np.float64], parts: NDArray[np.float64], said: float) -> None:
+    """Let weights add up to 1, and give each its part of the share; `said` is the likelihood that they gave."""
+    rates = f.reals_1(table, f.RATES)
+    share = rates[0] + rates[1] * (1.0 - said)
     total = 0.0
     for k in range(weights.shape[0]):
         total += weights[k]
-    factor = (1.0 - SHARE) / total
+    factor = (1.0 - share) / total
     for k in range(weights.shape[0]):
-        weights[k] = weights[k] * factor + SHARE / weights.shape[0]
+        weights[k] = weights[k] * factor + share / parts[k]
 
 
 @unfolded
@@ -295,7 +308,7 @@ def stack_step(table: f.Table, s: int, row: int, curvature: float, slope: float)
     for i in range(length):
         stack[i] += reach[i] * (slope * shrink)
     # Forgetting stops where a variance would grow without end for want of news.
-    inputs = table[f.PRIOR, 1] - STACKS + 1
+    inputs = table[f.SCORE, 1] * LANES + 1
     grow = 1.0 / KEEP[s] if variance < LARGEST_VARIANCE * inputs else 1.0
     deflate(matrix, towards, curvature * shrink, grow, length)
 

@@ -373,7 +373,7 @@ class MixtureModel:
         if not len(features) <= min(len(arrays["place"]), features.limit):
             raise ValueError(f"state must have room for its {len(features)} features, got {len(arrays['place'])}")
         first_rows = check_first_rows(part_of(state, "first"), int(arrays["header"][f.ROWS]), len(features))
-        history = History(self.history.experts)
+        history = History(len(arrays["prior"]))
         history.load_state_dict(part_of(state, "history"), int(arrays["header"][f.ROWS]))
         self.features, self.first_rows, self.history = features, first_rows, history
         self.memory.take(arrays)

@@ -3,11 +3,11 @@
 Experts predict in deviations of the target from its mean, both running. With l_k the loss of expert k (squared, or
 pinball, of which the absolute loss is the case of the median) and b the running mean loss of the mixture,
 
-    pi_k <- pi_k exp(-l_k / (2 b)), normalised, then shared,
+    pi_k <- pi_k exp(-l_k / (2 b)), normalised, then shared (a = .003 (1 - exp(-l / (2 b)))),
 
-so that the weights need no scale. The stacks take Newton steps on the squared loss; for the pinball loss each row
-counts with 1 / max(|error|, bend), the weight with which least squares become least absolute errors. There is no table:
-numbers have nothing to be calibrated.
+so that the weights need no scale. Three experts do not look at the row (`usual`). The stacks take Newton steps on the
+squared loss; for the pinball loss each row counts with 1 / max(|error|, bend), the weight with which least squares
+become least absolute errors. There is no table: numbers have nothing to be calibrated.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.mixing import CUT, STACKS, counts, share_out, stack_step
 from stream_maxloss.mixture.stepping import COUNT, LEVEL, LOSS, MEAN, SPREAD, SQUARED, bend_of
+from stream_maxloss.mixture.usual import INPUTS, know_number, observe_number
 
 __all__ = ["learn_numbers", "mix_numbers", "natural", "observe_target", "standardised"]
 
@@ -45,8 +46,13 @@ def deviation_of(table: f.Table) -> float:
 
 @inner
 def standardised(table: f.Table, target: float) -> float:
-    """Return a number in deviations of the target from its mean, as the experts predict it."""
-    return (min(max(target, -LARGEST), LARGEST) - f.reals_1(table, f.SCALE)[MEAN]) / deviation_of(table)
+    """Return a number in deviations of the target from its mean, as the experts predict it.
+
+    The first number is its own mean, and the second lies a deviation from it at most: there is no scale yet.
+    """
+    scale = f.reals_1(table, f.SCALE)
+    value = (min(max(target, -LARGEST), LARGEST) - scale[MEAN]) / deviation_of(table)
+    return value if scale[COUNT] > 1.0 else min(max(value, -scale[COUNT]), scale[COUNT])
 
 
 @inner
@@ -60,6 +66,8 @@ def observe_target(table: f.Table, target: float) -> None:
     """Take a target into account."""
     scale = f.reals_1(table, f.SCALE)
     count = scale[COUNT]
+    if table[f.PRIOR, 1] > table[f.SCORE, 1] * LANES + STACKS:
+        observe_number(table, min(max(target, -LARGEST), LARGEST), WILD * deviation_of(table))
     deviation = min(max(target, -LARGEST), LARGEST) - scale[MEAN]
     if count > SETTLED and deviation * deviation * count > WILD * WILD * scale[SPREAD] > 0.0:
         deviation = math.copysign(WILD * math.sqrt(scale[SPREAD] / count), deviation)
@@ -90,16 +98,19 @@ def mix_numbers(table: f.Table) -> None:
         given[0, k] = min(max(np.float64(score[k // LANES, 0, k % LANES]), -CUT), CUT)
         answer[k, 0] = given[0, k]
     given[0, experts] = 1.0
+    mixed = prior.shape[0]
+    if mixed > experts + STACKS:
+        know_number(table, experts + STACKS, f.reals_1(table, f.SCALE)[MEAN], deviation_of(table))
     mixture = 0.0
     for s in range(STACKS):
         total = 0.0
-        for k in range(experts + 1):
+        for k in range(experts + 1 + INPUTS):
             total += stack[s, k] * given[0, k]
         answer[experts + s, 0] = min(max(total, -CUT), CUT)
-    for k in range(experts + STACKS):
+    for k in range(mixed):
         mixture += prior[k] * answer[k, 0]
-    answer[experts + STACKS, 0] = mixture
-    answer[experts + STACKS + 1, 0] = mixture
+    answer[mixed, 0] = mixture
+    answer[mixed + 1, 0] = mixture
     f.reals_1(table, f.OUT)[0] = mixture
 
 
@@ -109,13 +120,16 @@ def learn_numbers(table: f.Table, target: float) -> None:
     answer = f.reals_2(table, f.ANSWER)
     prior = f.reals_1(table, f.PRIOR)
     scale = f.reals_1(table, f.SCALE)
-    experts = prior.shape[0] - STACKS
+    experts, mixed = table[f.SCORE, 1] * LANES, prior.shape[0]
     mean = max(scale[LOSS], 1e-6)
-    loss = loss_of(table, target - answer[experts + STACKS, 0])
-    if counts(table, math.exp(-loss / (2.0 * mean))):
-        for k in range(experts + STACKS):
+    loss = loss_of(table, target - answer[mixed, 0])
+    said = math.exp(-loss / (2.0 * mean))
+    if counts(table, said):
+        for k in range(mixed):
             prior[k] *= math.exp(max(-loss_of(table, target - answer[k, 0]) / (2.0 * mean), WORST))
-    share_out(prior)
+    else:
+        said = 1.0
+    share_out(table, prior, f.reals_1(table, f.PARTS)[:mixed], said)
     is_squared = f.integers_1(table, f.HEADER)[f.KIND] == SQUARED
     for s in range(STACKS):
         error = target - answer[experts + s, 0]

@@ -16,6 +16,7 @@ from stream_maxloss.mixture.memory import MORE_FERNS, MOST_EDGES, MOST_ENTRIES, 
 from stream_maxloss.mixture.mixing import KNOTS, STACKS
 from stream_maxloss.mixture.reading import COARSE, TAUGHT, UNTAUGHT
 from stream_maxloss.mixture.stepping import CLASSES, PART
+from stream_maxloss.mixture.usual import seen_length, usual_experts
 
 __all__ = ["check_arrays", "saved_arrays"]
 
@@ -50,6 +51,7 @@ EXPECTED = {
     "table": ArrayOf("float64", (4, KNOTS), low=-1.0),
     "trust": ArrayOf("float64", (4,), low=0.0, high=1.0),
     "scale": ArrayOf("float64", (8,)),
+    "seen": ArrayOf("float64", ("labels",)),
 }
 
 
@@ -81,6 +83,11 @@ def check_arrays(state: Mapping[str, Any], fresh: Memory) -> dict[str, NDArray[A
 
     """
     level = fresh.level
+    # Models that were saved before there were experts of what is usual go on without them.
+    bare = level.planes * LANES + STACKS
+    kind = int(fresh["header"][f.KIND])
+    if "seen" not in state and np.shape(state["prior"]) == (bare,) and np.ndim(state["raw"]) == 4:
+        state = {**state, "seen": np.zeros(seen_length(kind, np.shape(state["raw"])[2]))}
     sizes = check_state(
         state,
         EXPECTED,
@@ -88,12 +95,13 @@ def check_arrays(state: Mapping[str, Any], fresh: Memory) -> dict[str, NDArray[A
         depth=level.depth,
         leaves=1 << level.depth,
         nodes=len(fresh["nodes"]),
-        answers=level.planes * LANES + STACKS,
         inputs=inputs_of(level.planes),
     )
     arrays = {name: np.array(state[name], dtype=fresh[name].dtype, order="C") for name in EXPECTED}
     arrays["starts"] = fresh["starts"]
+    require(sizes["answers"] in (bare, bare + usual_experts(kind)), f"it has {sizes['answers']} experts and stacks")
     check_sizes(arrays, sizes, fresh)
+    check_seen(arrays, sizes)
     check_window(arrays, sizes)
     return arrays
 
@@ -133,6 +141,13 @@ def check_sizes(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int], fresh
     require(is_ordered and bool((drawn == UNTAUGHT).all() or (drawn < 0).all()), "its ferns are out of order")
     shares, counts = arrays["table"][::2], arrays["table"][1::2]
     require(bool((shares <= 1.0).all() and (shares[0] >= 0.0).all() and (counts >= 1.0).all()), "its table")
+
+
+def check_seen(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int]) -> None:
+    """Check what is known of labels regardless of their rows."""
+    kind = int(arrays["header"][f.KIND])
+    require(sizes["labels"] == seen_length(kind, sizes["outputs"]), "its labels")
+    require(kind != CLASSES or bool((arrays["seen"] >= 0.0).all()), "a label came less than never")
 
 
 def check_window(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int]) -> None:

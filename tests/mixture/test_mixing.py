@@ -11,8 +11,12 @@ import pytest
 from streams import frame_of, mixed_stream
 
 from stream_maxloss.mixture import AutoClassifier
-from stream_maxloss.mixture.mixing import LEAST, SHARE, STACKS
+from stream_maxloss.mixture.mixing import LEAST, STACKS
 from stream_maxloss.mixture.reasons import cells_at_hand
+
+# What docs/auto.md says experts, stacks and the constant weigh at first, and what is shared.
+START = np.array([0.3 / 14] * 10 + [0.06, 0.08] + [0.3 / 14] * 4 + [0.08, 0.08, 0.4])
+SHARED = 0.003
 
 
 def answers_of_all(model: AutoClassifier, x: list[dict[str, Any]], y: list[Any]) -> np.ndarray:
@@ -27,6 +31,11 @@ def answers_of_all(model: AutoClassifier, x: list[dict[str, Any]], y: list[Any])
     return np.array(losses)
 
 
+def cost_of_sharing(said: np.ndarray) -> float:
+    """Return what the share costs, given ln p(y) of what is mixed."""
+    return float(-np.log(1.0 - SHARED * (1.0 - np.exp(said))).sum())
+
+
 @pytest.fixture(scope="module")
 def logs() -> np.ndarray:
     x, y = mixed_stream(1200)
@@ -37,39 +46,67 @@ def logs() -> np.ndarray:
 
 def test_the_mixture_keeps_up_with_the_best_expert_from_the_first_row_on(logs: np.ndarray) -> None:
     experts = logs.shape[1] - 5
-    n, rows = experts, len(logs)
-    regret = logs[:, :experts].sum(axis=0).max() - logs[:, experts].sum()
+    regret = logs[:, :experts].sum(axis=0) - logs[:, experts].sum()
     # Each answer is cut off at LEAST, which the mixture, a mean of them, can only gain from.
-    assert regret <= math.log(n) + rows * math.log(1.0 / (1.0 - SHARE))
+    assert (regret <= np.log(1.0 / START) + cost_of_sharing(logs[:, experts])).all()
+    assert math.isclose(START.sum(), 1.0)
+
+
+def test_what_is_shared_costs_a_part_of_the_loss_and_nothing_where_there_is_none(logs: np.ndarray) -> None:
+    loss = -logs[:, logs.shape[1] - 5]
+    # 1 - p <= -ln p, and -ln(1 - a) <= a / (1 - a).
+    assert cost_of_sharing(-loss) <= SHARED / (1.0 - SHARED) * loss.sum()
+    experts = -logs[:, : len(START)].sum(axis=0)
+    assert (loss.sum() * (1.0 - SHARED / (1.0 - SHARED)) <= experts + np.log(1.0 / START)).all()
 
 
 def test_the_mixture_keeps_up_with_the_best_sequence_of_experts(logs: np.ndarray) -> None:
     experts = logs.shape[1] - 5
     rows = len(logs)
     for cuts in ((0, 600, rows), (0, 300, 600, 900, rows)):
-        best = sum(logs[a:b, :experts].sum(axis=0).max() for a, b in pairwise(cuts))
-        switches = len(cuts) - 2
-        bound = math.log(experts) + switches * math.log(experts / SHARE) + rows * math.log(1.0 / (1.0 - SHARE))
+        bests = [int(logs[a:b, :experts].sum(axis=0).argmax()) for a, b in pairwise(cuts)]
+        best = sum(logs[a:b, k].sum() for (a, b), k in zip(pairwise(cuts), bests, strict=True))
+        bound = cost_of_sharing(logs[:, experts]) + sum(math.log(1.0 / START[k]) for k in bests)
+        # The share that the next expert gets is that of the row before the switch.
+        bound += sum(math.log(1.0 / (SHARED * (1.0 - math.exp(logs[cut - 1, experts])))) for cut in cuts[1:-1])
         assert best - logs[:, experts].sum() <= bound
 
 
 def test_the_outcome_keeps_up_with_the_mixture_its_tabled_and_its_corrected_form(logs: np.ndarray) -> None:
-    bound = math.log(2.0) + len(logs) * math.log(1.0 / (1.0 - SHARE))
     mixture, tabled, first, corrected, outcome = logs[:, -5:].sum(axis=0)
-    assert max(mixture, tabled) - first <= bound
-    assert max(first, corrected) - outcome <= bound
+    for before, after, mixed, k in ((mixture, tabled, first, -3), (first, corrected, outcome, -1)):
+        cost = cost_of_sharing(logs[:, k])
+        assert before - mixed <= math.log(1.0 / 0.8) + cost
+        assert after - mixed <= math.log(1.0 / 0.2) + cost
+
+
+@pytest.mark.parametrize("rate", [0.002, 0.02, 0.3])
+def test_where_nothing_can_be_learned_it_costs_little_more_than_the_shares_of_the_labels(rate: float) -> None:
+    draw = np.random.default_rng(1)
+    y = (draw.random(1500) < rate).tolist()
+    model, loss, constant, came = AutoClassifier(seed=1), 0.0, 0.0, [0.5, 0.5]
+    for i, label in enumerate(y):
+        row = {name: float(draw.normal()) for name in "abcdef"}
+        said = model.predict_proba_one(row)[label] if i else 0.5
+        loss -= math.log(said)
+        constant -= math.log(came[label] / sum(came))
+        came[label] += 1.0
+        model.learn_one(row, label)
+    # The constant's own start and those of the two tables, and what is shared on each of three levels.
+    allowed = math.log(1.0 / 0.4) + 2.0 * math.log(1.0 / 0.8) + 3.0 * SHARED / (1.0 - SHARED) * loss
+    assert loss <= constant + allowed
 
 
 def test_weights_show_what_the_stream_chose() -> None:
     x, y = mixed_stream(400)
     model = AutoClassifier(seed=1)
     even = model.weights()
-    assert set(even.values()) == {1.0 / len(even)}
+    assert list(even.values()) == pytest.approx(START.tolist())
     model.learn_many(frame_of(x), y)
     weights = model.weights()
     assert sum(weights.values()) == pytest.approx(1.0)
-    assert max(weights.values()) > 3.0 / len(weights)
-    assert min(weights.values()) >= SHARE / len(weights) * 0.999
+    assert max(weights, key=lambda name: weights[name] / even[name]) != "constant"
+    assert weights["constant"] < 0.1
 
 
 class Reference:
@@ -79,12 +116,19 @@ class Reference:
         self.a, self.c, self.mask = adaptive, constant, mask
         self.w, self.G = weights, squares
         k = len(adaptive)
-        self.prior = np.full(k + 2, 1 / (k + 2))
+        self.start = np.append(np.full(k, 0.44 / k), [0.08, 0.08, 0.4])
+        self.prior = self.start
         self.v = np.tile(np.append(np.full(k, 1 / k), 0.0), (2, 1))
         self.P = np.array([np.eye(k + 1) * 0.05] * 2)
+        self.came = np.full(2, 0.5)
         self.table = np.array([1 / (1 + np.exp(-np.linspace(-8, 8, 25))), np.full(25, 2.0)])
         self.corrections = np.array([np.zeros(25), np.full(25, 10.0)])
-        self.trust, self.second_trust = np.array([0.5, 0.5]), np.array([0.5, 0.5])
+        self.trust, self.second_trust = np.array([0.8, 0.2]), np.array([0.8, 0.2])
+
+    @staticmethod
+    def shared(weights: Any, start: Any, said: float) -> Any:
+        share = 0.003 * (1.0 - said)
+        return (1.0 - share) * weights / weights.sum() + share * start
 
     def score(self, index: list[Any], value: list[Any]) -> Any:
         parts = zip(index, value, self.mask, self.w, strict=True)
@@ -98,7 +142,7 @@ class Reference:
         both = np.array([first, corrected])
         said = self.second_trust @ both
         self.second_trust = self.second_trust * (both if y else 1 - both)
-        self.second_trust = 0.999 * self.second_trust / self.second_trust.sum() + 0.0005
+        self.second_trust = self.shared(self.second_trust, np.array([0.8, 0.2]), said if y else 1 - said)
         for side, share in ((0, 1 - part), (1, part)):
             self.corrections[1, knot + side] = min(self.corrections[1, knot + side] + share, 2000)
             self.corrections[0, knot + side] += (y - corrected) * share / self.corrections[1, knot + side]
@@ -108,7 +152,7 @@ class Reference:
         s = self.score(index, value)
         given = np.append(np.clip(s, -8, 8), 1.0)
         stacks = 1 / (1 + np.exp(-np.clip(self.v @ given, -14, 14)))
-        p = np.append(1 / (1 + np.exp(-np.clip(s, -14, 14))), stacks)
+        p = np.concatenate([1 / (1 + np.exp(-np.clip(s, -14, 14))), stacks, [self.came[1] / self.came.sum()]])
         mixed = self.prior @ p
         place = (np.clip(np.log(mixed / (1 - mixed)), -8, 8 * 0.999999) + 8) / 16 * 24
         knot, part = int(place), place - int(place)
@@ -117,9 +161,10 @@ class Reference:
         first = self.trust @ both
         said = self.correct(first, y)
         self.prior = self.prior * np.maximum(p if y else 1 - p, 1e-6)
-        self.prior = 0.999 * self.prior / self.prior.sum() + 0.001 / len(p)
+        self.prior = self.shared(self.prior, self.start, mixed if y else 1 - mixed)
         self.trust = self.trust * (both if y else 1 - both)
-        self.trust = 0.999 * self.trust / self.trust.sum() + 0.0005
+        self.trust = self.shared(self.trust, np.array([0.8, 0.2]), first if y else 1 - first)
+        self.came[int(y)] += 1.0
         for side, share in ((0, 1 - part), (1, part)):
             self.table[1, knot + side] = min(self.table[1, knot + side] + share, 2000)
             self.table[0, knot + side] += (y - self.table[0, knot + side]) * share / self.table[1, knot + side]

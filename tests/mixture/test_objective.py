@@ -17,18 +17,20 @@ PARTS = {"mean": 1.0, "tail": 0.1, "max": 0.01}
 def test_weights_follow_the_hardest_part_of_the_rows(objective: str) -> None:
     x, y = mixed_stream(400)
     model = AutoClassifier(seed=1, compute="least", objective=objective)
-    prior, border, counted = np.full(10, 0.1), 0.5, 0
+    start = np.array([0.44 / 8] * 8 + [0.08, 0.08, 0.4])
+    prior, border, counted = start, 0.5, 0
     for row, label in zip(x, y, strict=True):
         model._model.answer_one(row)
-        said = model._model.memory["answer"][:11, 0].copy()
+        said = model._model.memory["answer"][:12, 0].copy()
         said = np.maximum(said if label else 1.0 - said, 1e-6)
         model.learn_one(row, label)
-        is_hard = objective == "mean" or 1.0 - said[10] > border
+        is_hard = objective == "mean" or 1.0 - said[11] > border
         border *= math.exp(0.05 * (is_hard - PARTS[objective]))
         border = min(max(border, 1e-6), 1.0)
         counted += is_hard
-        prior = prior * said[:10] if is_hard else prior
-        prior = 0.999 * prior / prior.sum() + 0.001 / 10
+        if is_hard:
+            share = 0.003 * (1.0 - said[11])
+            prior = (1.0 - share) * prior * said[:11] / (prior @ said[:11]) + share * start
         assert list(model.weights().values()) == pytest.approx(prior.tolist(), rel=1e-9)
     # The border follows the quantile from where it begins.
     assert counted == 400 if objective == "mean" else 0 < counted < 400 * (PARTS[objective] + 0.15)

@@ -87,6 +87,7 @@ HARM = {
     "table that is no probability": ("table", (0, 3), 2.0),
     "counts of nothing": ("table", (1, 3), 0.0),
     "prior beyond one": ("prior", 0, 2.0),
+    "class that came less than never": ("seen", 0, -1.0),
 }
 
 

@@ -32,7 +32,7 @@ def learned(rows: int, classes: int = 2, **params: Any) -> AutoClassifier:
 def test_rows_are_wide_from_the_first_thresholds_on() -> None:
     assert ALONE not in learned(99).weights()
     model = learned(100)
-    assert len(model.weights()) == 18
+    assert len(model.weights()) == 19
     assert ALONE in model.weights()
     assert all(ALONE in weights for weights in learned(200).history().values())
 

@@ -18,6 +18,7 @@ from stream_maxloss.mixture.mixing import CORRECTIONS, CUT, KNOTS, LEAST, SHARES
 from stream_maxloss.mixture.reading import CENTRE, COARSE, FACTOR, LARGEST, LIMIT
 from stream_maxloss.mixture.reading import COUNT as SEEN
 from stream_maxloss.mixture.stepping import COUNT, HIGHEST, MEAN, SPREAD
+from stream_maxloss.mixture.usual import INPUTS
 from stream_maxloss.run.onnx.features import Features, leaf_of
 
 __all__ = ["Auto"]
@@ -42,6 +43,10 @@ class Auto:
         self.columns = len(names)
         raw = self.memory["raw"]
         self.experts, self.outputs = raw.shape[0] * LANES, raw.shape[2]
+        # What is usual is the same for every row: a constant of the graph.
+        model.answer_one({})
+        self.usual = self.memory["answer"][self.experts + STACKS : len(self.memory["prior"])].copy()
+        self.lately = self.memory["given"][0, self.experts : self.experts + 1 + INPUTS].copy()
 
     def weights(self, cells: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the weights of cells [planes, cells, outputs, 2 lanes] as [cells, experts times outputs]."""
@@ -147,7 +152,7 @@ class Auto:
         graph, stack = self.graph, self.memory["stack"]
         given = graph.clip(scores, -CUT, CUT)
         total = graph.node("MatMul", graph.constant(stack[:, : self.experts]), given)
-        offset = stack[:, self.experts].reshape(1, STACKS, 1) if self.outputs == 1 else np.zeros((1, STACKS, 1))
+        offset = (stack[:, self.experts : self.experts + 1 + INPUTS] @ self.lately).reshape(1, STACKS, 1)
         return graph.node("Add", total, graph.constant(offset))
 
     def number(self) -> str:
@@ -162,9 +167,12 @@ class Auto:
         return graph.reshape(moved, -1)
 
     def _weighed(self, said: str) -> str:
-        """Return the mixture [rows, outputs] of what experts and stacks say."""
-        weights = self.graph.constant(self.memory["prior"].reshape(1, -1, 1))
-        return self.graph.sum(self.graph.node("Mul", said, weights), 1)
+        """Return the mixture [rows, outputs] of what experts and stacks say, and of what is usual."""
+        graph, prior = self.graph, self.memory["prior"]
+        looking = self.experts + STACKS
+        weights = graph.constant(prior[:looking].reshape(1, -1, 1))
+        usual = graph.constant((prior[looking:] @ self.usual)[np.newaxis])
+        return graph.node("Add", graph.sum(graph.node("Mul", said, weights), 1), usual)
 
     def probabilities(self) -> str:
         """Return the probability of each class, [rows, classes], in the order of the labels."""

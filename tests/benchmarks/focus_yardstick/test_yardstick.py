@@ -72,5 +72,5 @@ def test_the_rare_slice_is_looked_for_at_the_false_alarms_of_uniform_replay() ->
 def test_auto_is_run_without_replays_with_even_draws_and_as_it_is() -> None:
     replays = {way: int(make_auto(way)._model.memory["header"][4]) for way in ("bare", "no replays", "focus")}
     assert replays == {"bare": 0, "no replays": 0, "focus": 6}
-    assert len(make_auto("bare")._model.memory["prior"]) == 10
+    assert len(make_auto("bare")._model.memory["prior"]) == 11
     assert make_auto("uniform replay")._model.memory["game"][2] == 1.0
