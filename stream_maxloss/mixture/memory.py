@@ -19,7 +19,7 @@ from stream_maxloss.mixture.mixing import CUT, FIRST_ROWS, FIRST_VARIANCE, KNOTS
 from stream_maxloss.mixture.reading import ABSENT, COARSE, GROUPS
 from stream_maxloss.random import make_generator
 
-__all__ = ["MOST_EDGES", "MOST_NUMBERS", "Memory", "inputs_of"]
+__all__ = ["MOST_EDGES", "MOST_NUMBERS", "SCALES", "Memory", "inputs_of", "whole_scale"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -36,6 +36,8 @@ MANY_NUMBERS = 128
 MORE_FERNS = 6
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
 GAMMA = 0.5
+# Numbers that are known of targets and labels, and how many there were before labels were doubted.
+SCALES, OLD_SCALES = 10, 8
 
 
 def zeros(*shape: int) -> NDArray[np.float32]:
@@ -65,6 +67,12 @@ def resized(array: NDArray[Any], axis: int, length: int, fill: float = 0.0) -> N
     part = (*(slice(None),) * axis, slice(kept))
     grown[part] = array[part]
     return grown
+
+
+def whole_scale(scale: Any) -> Any:
+    """Return what is known of targets with the places that models did not have that were saved long ago: zeros."""
+    known = np.asarray(scale)
+    return np.append(known, np.zeros(SCALES - OLD_SCALES)) if known.shape == (OLD_SCALES,) else scale
 
 
 class Memory:
@@ -112,7 +120,7 @@ class Memory:
             cells = zeros(*arrays[name].shape)
             cells[:] = arrays[name]
             arrays[name] = cells
-        self.arrays = arrays
+        self.arrays = arrays | {"scale": whole_scale(arrays["scale"])}
         self.settle()
 
     def settle(self) -> None:
@@ -350,5 +358,5 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
         "table": table,
         "trust": np.full(4, 0.5),
         # One unit of loss to begin with; all rows count, and of hard ones those that are missed.
-        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 0.0]),
+        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, 0.0]),
     }

@@ -1,0 +1,105 @@
+"""How far the label of a kept row can be believed: wrong labels are not replayed.
+
+The mixture has given each row's label a probability p_i before any expert learned it, and it is kept with the row. No
+replay moves it, only a lesson whose new fern finds many rows like it: it is the opinion of a twin that has not learned
+the row, for which Mindermann et al. (2022) train a second model. If a share epsilon of all labels is replaced by one of the other C - 1 classes, a row that is surely of
+another class still gets p_i = epsilon / (C - 1) from whoever predicts well, and the label is the true one with
+probability
+
+    c_i = (1 - epsilon) (p_i - e) / ((1 - e - epsilon) p_i) in [0, 1],    e = epsilon / (C - 1),
+
+one minus the alpha_i of Krause and Singer (2004, Figure 1), here with the probability of the label that came in place of
+the true one's. The game sees the loss c_i loss_i, a row comes into it with the weight c_i, and experts take c_i of a
+step on a replay; a row that is less likely right than wrong is left alone.
+
+epsilon is how often the mixture errs where it is surest, on the surer half of the rows: there overlapping classes have
+little share in it. It counts as far as it is certain,
+
+    epsilon = r - 2 sqrt(r (1 - r) / n),    r of the last n <= 5,000 sure rows wrong,
+
+at least 0, so that on clean labels c_i = 1 and the game is the same as without.
+
+References
+----------
+Nir Krause and Yoram Singer. Leveraging the margin more carefully. ICML 2004.
+
+Soren Mindermann et al. Prioritized training on points that are learnable, worth learning, and not yet learnt. ICML 2022.
+
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_maxloss.machine.compiled import inner, unfolded
+from stream_maxloss.mixture import fields as f
+from stream_maxloss.mixture.stepping import CLASSES
+
+__all__ = ["SURE_ROWS", "WRONG", "credence", "observe_label"]
+
+# Places in SCALE: one more than the sure rows, or 0 where nobody counts them; how often they were wrong, as if there had
+# been one right row more; and the log-odds from which on the mixture is sure.
+SURE_ROWS, WRONG, BORDER = 7, 8, 9
+# Sure rows that are remembered: with the others as many rows as the window has by default.
+MEMORY = 5000.0
+# How far the border moves at each row towards the median.
+PACE = 0.01
+# Deviations by which the share of wrong labels must be above nothing.
+DEVIATIONS = 2.0
+MOST = 0.45
+LEAST = 1e-6
+
+
+@unfolded
+def observe_label(table: f.Table, target: float) -> None:
+    """Take the label of the row at hand, which was just answered, into the share of wrong ones."""
+    scale, out = f.reals_1(table, f.SCALE), f.reals_1(table, f.OUT)
+    if scale[SURE_ROWS] == 0.0:
+        return
+    outputs = table[f.SCORE, 2]
+    if outputs == 1:
+        top = max(out[0], 1.0 - out[0])
+        said = out[0] if target == 1.0 else 1.0 - out[0]
+    else:
+        said = out[np.int64(target)]
+        top = said
+        for c in range(outputs):
+            top = max(top, out[c])
+    top = min(max(top, LEAST), 1.0 - LEAST)
+    if math.log(top / (1.0 - top)) < scale[BORDER]:
+        scale[BORDER] -= PACE
+        return
+    scale[BORDER] += PACE
+    is_wrong = 1.0 if said < top - LEAST else 0.0
+    scale[SURE_ROWS] = min(scale[SURE_ROWS] + 1.0, MEMORY)
+    scale[WRONG] += (is_wrong - scale[WRONG]) / scale[SURE_ROWS]
+
+
+@inner
+def credence(table: f.Table, slot: int) -> float:
+    """Return how probable it is that the label of a kept row is the true one, 0 if it is less likely than not."""
+    scale = f.reals_1(table, f.SCALE)
+    wrong, rows = scale[WRONG], scale[SURE_ROWS]
+    if wrong == 0.0 or f.integers_1(table, f.HEADER)[f.KIND] != CLASSES:
+        return 1.0
+    epsilon = min(wrong - DEVIATIONS * math.sqrt(wrong * (1.0 - wrong) / rows), MOST)
+    if not epsilon > 0.0:
+        return 1.0
+    p = kept_chance(table, slot)
+    other = epsilon / (max(table[f.KEPT_SCORE, 2], 2) - 1)
+    believed = (1.0 - epsilon) * (p - other) / ((1.0 - other - epsilon) * p)
+    return min(believed, 1.0) if believed >= 0.5 else 0.0
+
+
+@unfolded
+def kept_chance(table: f.Table, slot: int) -> float:
+    """Return the probability of a kept row's label by the log-odds that are kept with it."""
+    scores, target = f.floats_2(table, f.KEPT_SCORE)[slot], np.int64(f.reals_1(table, f.KEPT_TARGET)[slot])
+    if scores.shape[0] == 1:
+        return 1.0 / (1.0 + math.exp(np.float64(-scores[0] if target == 1 else scores[0])))
+    total = 0.0
+    for c in range(scores.shape[0]):
+        total += math.exp(np.float64(scores[c] - scores[target]))
+    return 1.0 / total
