@@ -23,8 +23,8 @@ ALONE = "bare experts alone"
 def make_auto(way: str, seed: int = 1) -> Any:
     """Return the classifier without knobs: `focus` is the default, and the others are what no user can set.
 
-    `bare` has the bare experts alone, `no replays` has all sixteen and none replays, `all believed` plays the game of the
-    default without doubting any label, and `uniform replay` draws evenly and doubts none either.
+    `bare` has the bare experts alone, `no replays` has all sixteen and none replays, `all believed` plays the game as
+    if every label were right, and `uniform replay` does so, too, and draws evenly.
     """
     if way == "bare":
         LEVELS[ALONE] = replace(LEVELS["normal"], planes=1, replays=0)

@@ -1,29 +1,31 @@
-"""How far the label of a kept row can be believed: wrong labels are not replayed.
+"""How far the label of a kept row can be believed: rows that are probably mislabelled are not replayed.
 
-The mixture has given each row's label a probability p_i before any expert learned it, and it is kept with the row. No
+The mixture gives the label of each row a probability p_i before any expert learns it, and that is kept with the row. No
 replay moves it, only a lesson whose new fern finds many rows like it: it is the opinion of a twin that has not learned
-the row, for which Mindermann et al. (2022) train a second model. If a share epsilon of all labels is replaced by one of the other C - 1 classes, a row that is surely of
-another class still gets p_i = epsilon / (C - 1) from whoever predicts well, and the label is the true one with
-probability
+the row, for which Mindermann et al. (2022) train a second model.
 
-    c_i = (1 - epsilon) (p_i - e) / ((1 - e - epsilon) p_i) in [0, 1],    e = epsilon / (C - 1),
+If a share epsilon of all labels is replaced by one of the other C - 1 classes, a row that is surely of another class
+still gets p_i = e = epsilon / (C - 1) from whoever predicts well, and by Bayes' rule its label is true with probability
 
-one minus the alpha_i of Krause and Singer (2004, Figure 1), here with the probability of the label that came in place of
-the true one's. The game sees the loss c_i loss_i, a row comes into it with the weight c_i, and experts take c_i of a
-step on a replay; a row that is less likely right than wrong is left alone.
+    c_i = (1 - epsilon) (p_i - e) / ((1 - epsilon - e) p_i),    within [0, 1],
 
-epsilon is how often the mixture errs where it is surest, on the surer half of the rows: there overlapping classes have
-little share in it. It counts as far as it is certain,
+one minus the alpha_i of Krause and Singer (2004, Figure 1), whose p is that of the true label where this is that of the
+label that came. The game sees the loss c_i loss_i, a row enters it with c_i of the mean weight, and experts take c_i of
+a step when they replay it. A label with c_i < 1/2 is more likely wrong than right, and its row is left alone.
 
-    epsilon = r - 2 sqrt(r (1 - r) / n),    r of the last n <= 5,000 sure rows wrong,
+epsilon is how often the mixture errs where it is surest, on the surer half of the rows, since overlapping classes have
+little part in that. It counts as far as it is certain: with r of the last n <= 5,000 sure rows wrong,
 
-at least 0, so that on clean labels c_i = 1 and the game is the same as without.
+    epsilon = r - 2 sqrt(r (1 - r) / n),    at least 0,
+
+so that on clean labels every c_i is 1 and the game is what it is without.
 
 References
 ----------
 Nir Krause and Yoram Singer. Leveraging the margin more carefully. ICML 2004.
 
-Soren Mindermann et al. Prioritized training on points that are learnable, worth learning, and not yet learnt. ICML 2022.
+Sören Mindermann et al. Prioritized training on points that are learnable, worth learning, and not yet learnt. ICML
+2022.
 
 """
 
@@ -39,8 +41,8 @@ from stream_maxloss.mixture.stepping import CLASSES
 
 __all__ = ["SURE_ROWS", "WRONG", "credence", "observe_label"]
 
-# Places in SCALE: one more than the sure rows, or 0 where nobody counts them; how often they were wrong, as if there had
-# been one right row more; and the log-odds from which on the mixture is sure.
+# Places in SCALE: sure rows and one more, which counts as right, or 0 where nobody counts them; the share of them that
+# was wrong; and the log-odds from which on the mixture is sure.
 SURE_ROWS, WRONG, BORDER = 7, 8, 9
 # Sure rows that are remembered: with the others as many rows as the window has by default.
 MEMORY = 5000.0

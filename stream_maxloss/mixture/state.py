@@ -13,7 +13,16 @@ from stream_maxloss.focus.sum_tree import tree_build
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.credence import SURE_ROWS, WRONG
-from stream_maxloss.mixture.memory import MORE_FERNS, MOST_EDGES, MOST_ENTRIES, MOST_NUMBERS, SCALES, Memory, inputs_of, whole_scale
+from stream_maxloss.mixture.memory import (
+    MORE_FERNS,
+    MOST_EDGES,
+    MOST_ENTRIES,
+    MOST_NUMBERS,
+    SCALES,
+    Memory,
+    inputs_of,
+    whole_scale,
+)
 from stream_maxloss.mixture.mixing import KNOTS, STACKS
 from stream_maxloss.mixture.reading import COARSE, TAUGHT, UNTAUGHT
 from stream_maxloss.mixture.stepping import CLASSES, PART

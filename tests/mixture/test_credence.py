@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
-from reference_policies import Doubt, believed
-from streams import frame_of, mixed_stream, same_state
+from streams import frame_of, same_state
 
+from reference_policies import Doubt, believed
 from stream_maxloss.mixture import AutoClassifier, AutoRegressor
 from stream_maxloss.mixture.credence import SURE_ROWS, WRONG, credence
 

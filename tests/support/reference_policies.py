@@ -42,8 +42,8 @@ def credence(probability, epsilon):
 def believed(probability, epsilon, classes):
     """Return how probable a label is the true one, if it was given `probability` before it came, by Bayes' rule.
 
-    A share epsilon of labels is replaced by another class, each alike. With q the probability that a row is of the class
-    y, it gets the label y with probability p = (1 - epsilon) q + epsilon (1 - q) / (classes - 1), by being of it in the
+    A share epsilon of labels is replaced by another class, each alike. With q the probability that a row is of class y,
+    it gets the label y with probability p = (1 - epsilon) q + epsilon (1 - q) / (classes - 1), and is of it in the
     first part.
     """
     low, high = 0.0, 1.0
