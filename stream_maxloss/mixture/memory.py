@@ -37,7 +37,7 @@ MORE_FERNS = 6
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
 GAMMA = 0.5
 # Numbers that are known of targets and labels, and how many there were before labels were doubted.
-SCALES, OLD_SCALES = 10, 8
+SCALES, OLD_SCALES = 11, 8
 
 
 def zeros(*shape: int) -> NDArray[np.float32]:
@@ -358,5 +358,5 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
         "table": table,
         "trust": np.full(4, 0.5),
         # One unit of loss to begin with; all rows count, and of hard ones those that are missed.
-        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, 0.0]),
+        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0]),
     }

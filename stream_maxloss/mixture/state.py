@@ -12,7 +12,7 @@ from stream_maxloss.described import ArrayOf, check_state
 from stream_maxloss.focus.sum_tree import tree_build
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
-from stream_maxloss.mixture.credence import SURE_ROWS, WRONG
+from stream_maxloss.mixture.credence import ALL_WRONG, SURE_ROWS, WRONG
 from stream_maxloss.mixture.memory import (
     MORE_FERNS,
     MOST_EDGES,
@@ -126,8 +126,9 @@ def check_sizes(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int], fresh
         header[f.WIDE] == 0 or (header[f.WIDE] == 1 and is_more),
         f"it calls its rows wide with {untaught} untaught ferns",
     )
-    sure, wrong = arrays["scale"][SURE_ROWS], arrays["scale"][WRONG]
-    require(sure == 0.0 == wrong or (sure >= 1.0 and 0.0 <= wrong <= 1.0), "its share of wrong labels")
+    sure, shares = arrays["scale"][SURE_ROWS], arrays["scale"][[WRONG, ALL_WRONG]]
+    is_share = bool((shares >= 0.0).all() and (shares <= (1.0 if sure >= 1.0 else 0.0)).all())
+    require(is_share and (sure == 0.0 or sure >= 1.0), "its share of wrong labels")
     shift, depth = int(header[f.SHIFT]), sizes["depth"]
     require(shift <= depth and sizes["leaf_cells"] == sizes["ferns"] << (depth - shift), "its leaves")
     require(8 <= sizes["entries"] <= MOST_ENTRIES, f"its rows have {sizes['entries']} entries")
