@@ -23,7 +23,7 @@ with r of the last n <= 5,000 sure rows wrong,
 
     epsilon = r - 2 sqrt(r (1 - r) / n),    at least 0,
 
-so that on clean labels every c_i is 1 and the game is what it is without.
+so that where labels are clean it goes to 0, every c_i to 1, and the game is what it is without.
 
 References
 ----------

@@ -41,8 +41,8 @@ def flipped_stream(rows: int, classes: int, share: float) -> tuple[list[dict[str
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_credence_is_that_of_the_reference(classes: int) -> None:
-    x, labels, is_wrong = flipped_stream(1500, classes, 0.1)
-    model, doubt = AutoClassifier(seed=1, memory=2000), Doubt()
+    x, labels, is_wrong = flipped_stream(3000, classes, 0.1)
+    model, doubt = AutoClassifier(seed=1, memory=4000), Doubt()
     for seen, (row, label) in enumerate(zip(x, labels, strict=True)):
         said = [model.predict_proba_one(row).get(name, 0.0) for name in range(classes)]
         model.learn_one(row, label)
@@ -54,7 +54,8 @@ def test_credence_is_that_of_the_reference(classes: int) -> None:
     scale = model._model.memory["scale"]
     assert scale[SURE_ROWS] == len(doubt.outcomes)
     assert scale[WRONG] == pytest.approx(np.mean(doubt.outcomes))
-    assert abs(doubt.epsilon - is_wrong.mean()) < 0.04
+    # As far as it is certain, so less than there is.
+    assert 0.5 * is_wrong.mean() < doubt.epsilon < is_wrong.mean()
     found = credences_of(model)
     # The log-odds are what was said on arrival, and what lessons have moved them by since.
     odds = model._model.memory["kept_score"][: len(x)].astype(np.float64)
@@ -65,7 +66,7 @@ def test_credence_is_that_of_the_reference(classes: int) -> None:
     expected = [believed(p[label], doubt.epsilon, missed, classes) for p, label in zip(chances, labels, strict=True)]
     np.testing.assert_allclose(found, expected, atol=1e-6)
     # Once the model knows the classes, what is doubted is wrong, nearly always.
-    late = slice(500, None)
+    late = slice(1500, None)
     assert (found[late][is_wrong[late]] < 0.75).mean() > 0.85
     assert (found[late][~is_wrong[late]] > 0.9).mean() > 0.99
 
@@ -83,14 +84,14 @@ def test_clean_labels_are_all_believed_and_nothing_changes() -> None:
 
 
 def test_rows_that_are_not_believed_are_not_replayed() -> None:
-    x, labels, _ = flipped_stream(600, 2, 0.2)
+    x, labels, _ = flipped_stream(2500, 2, 0.2)
     model = AutoClassifier(seed=1)
     model.learn_many(frame_of(x), np.array(labels))
     memory = model._model.memory
     doubted = credences_of(model) == 0.0
     # A slot is admitted with a twentieth of the mean weight and gains none.
     weights = memory["nodes"][: memory.kept]
-    late = np.arange(memory.kept) > 500
+    late = np.arange(memory.kept) > 2000
     assert np.median(weights[doubted & late]) < 0.06 * np.median(weights[~doubted & late])
 
 
@@ -99,7 +100,7 @@ def test_a_model_that_was_saved_before_goes_on_without_doubt(regresses: bool, tm
     x, labels, _ = flipped_stream(800, 2, 0.2)
     make: Any = AutoRegressor if regresses else AutoClassifier
     first = make(seed=1)
-    first._model.memory["scale"][SURE_ROWS] = 0.0
+    first._model.memory["scale"][SURE_ROWS:] = 0.0
     first.learn_many(frame_of(x[:400]), np.array(labels[:400]))
     old = first.state_dict()
     old["scale"] = old["scale"][:8].copy()
