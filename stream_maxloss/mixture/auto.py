@@ -110,7 +110,8 @@ class Auto:
     def hardest(self, k: int = 10) -> list[HardRow]:
         """Return the rows of the window that weigh most in the game, the hardest first, each with its reasons.
 
-        None where nothing is replayed, with `compute="least"`: no rows are kept then.
+        None where nothing is replayed, with `compute="least"`: no rows are kept then. Where many labels are wrong, rows
+        with labels that are not believed weigh little (see `stream_maxloss.mixture.credence`).
 
         Examples
         --------

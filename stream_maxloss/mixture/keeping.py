@@ -12,9 +12,11 @@ import numpy as np
 
 from stream_maxloss.focus.player import make_update, player_admit, player_draw
 from stream_maxloss.focus.policy import Capped
+from stream_maxloss.focus.sum_tree import tree_set
 from stream_maxloss.machine.compiled import inner, unfolded
 from stream_maxloss.machine.vectors import copy_bytes
 from stream_maxloss.mixture import fields as f
+from stream_maxloss.mixture.credence import credence, observe_label
 from stream_maxloss.mixture.numbers import standardised
 from stream_maxloss.mixture.reading import ABSENT, BINNED, COARSE, RAW, count_leaves
 from stream_maxloss.mixture.stepping import CLASSES, score_plane, slopes, step_plane
@@ -28,6 +30,8 @@ REPLAYED = 1
 # policies this one found most rare rows at uniform replay's own false alarms, on shuffles that are not reported.
 POLICY = Capped(alpha=0.2)
 SETTINGS = POLICY.settings
+# What is left of a row's weight where its label is not believed: enough to come back if it is, later on.
+LEAST_SHARE = 0.05
 raise_weight = make_update(Capped.raised)
 
 
@@ -61,7 +65,19 @@ def keep(table: f.Table, target: float, w: float) -> None:
     f.reals_1(table, f.KEPT_W)[slot] = w
     keep_score(table, slot)
     if header[f.REPLAYS]:
-        player_admit(f.reals_1(table, f.NODES), f.integers_1(table, f.STARTS), f.reals_1(table, f.GAME), slot)
+        if header[f.KIND] == CLASSES:
+            observe_label(table, target)
+        admit(table, slot)
+
+
+@unfolded
+def admit(table: f.Table, slot: int) -> None:
+    """Let a row into the game with the mean weight of the others, as far as its label can be believed."""
+    nodes, starts = f.reals_1(table, f.NODES), f.integers_1(table, f.STARTS)
+    player_admit(nodes, starts, f.reals_1(table, f.GAME), slot)
+    believed = credence(table, slot)
+    if believed < 1.0:
+        tree_set(nodes, starts, slot, nodes[slot] * max(believed, LEAST_SHARE))
 
 
 @unfolded
@@ -112,12 +128,15 @@ def replay(table: f.Table) -> None:
     """Let the replaying experts learn one kept row that the player draws, and tell the player its loss."""
     nodes, starts, game = f.reals_1(table, f.NODES), f.integers_1(table, f.STARTS), f.reals_1(table, f.GAME)
     slot, probability = player_draw(nodes, starts, game, f.words_1(table, f.GENERATOR))
+    believed = credence(table, slot)
+    if believed == 0.0:
+        return
     recall(table, slot)
     plane = np.int64(REPLAYED)
     score_plane(table, plane)
     target = f.reals_1(table, f.KEPT_TARGET)[slot]
     if f.integers_1(table, f.HEADER)[f.KIND] != CLASSES:
         target = standardised(table, target)
-    loss = slopes(table, plane, target)
-    step_plane(table, plane, f.reals_1(table, f.KEPT_W)[slot])
+    loss = slopes(table, plane, target) * believed
+    step_plane(table, plane, f.reals_1(table, f.KEPT_W)[slot] * believed)
     raise_weight(nodes, starts, game, SETTINGS, slot, probability, loss)

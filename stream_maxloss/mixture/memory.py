@@ -21,7 +21,7 @@ from stream_maxloss.mixture.stepping import CLASSES
 from stream_maxloss.mixture.usual import INPUTS, seen_length, usual_experts
 from stream_maxloss.random import make_generator
 
-__all__ = ["MOST_EDGES", "MOST_NUMBERS", "Memory", "inputs_of"]
+__all__ = ["MOST_EDGES", "MOST_NUMBERS", "SCALES", "Memory", "inputs_of", "whole_scale"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -40,6 +40,8 @@ MORE_FERNS = 6
 INPUT_VARIANCE = 0.02
 # Half of the replays are drawn evenly, half by the game (S0, section 2).
 GAMMA = 0.5
+# Numbers that are known of targets and labels, and how many there were before labels were doubted.
+SCALES, OLD_SCALES = 11, 8
 
 
 def zeros(*shape: int) -> NDArray[np.float32]:
@@ -69,6 +71,12 @@ def resized(array: NDArray[Any], axis: int, length: int, fill: float = 0.0) -> N
     part = (*(slice(None),) * axis, slice(kept))
     grown[part] = array[part]
     return grown
+
+
+def whole_scale(scale: Any) -> Any:
+    """Return what is known of targets with the places that models did not have that were saved long ago: zeros."""
+    known = np.asarray(scale)
+    return np.append(known, np.zeros(SCALES - OLD_SCALES)) if known.shape == (OLD_SCALES,) else scale
 
 
 class Memory:
@@ -116,7 +124,7 @@ class Memory:
             cells = zeros(*arrays[name].shape)
             cells[:] = arrays[name]
             arrays[name] = cells
-        self.arrays = arrays
+        self.arrays = arrays | {"scale": whole_scale(arrays["scale"])}
         self.settle()
 
     def settle(self) -> None:
@@ -361,6 +369,6 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
         "table": table,
         "trust": trust,
         # One unit of loss to begin with; all rows count, and of hard ones those that are missed.
-        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 0.0]),
+        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0]),
         "seen": np.zeros(seen_length(kind, 1)),
     }

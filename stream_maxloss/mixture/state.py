@@ -12,7 +12,17 @@ from stream_maxloss.described import ArrayOf, check_state
 from stream_maxloss.focus.sum_tree import tree_build
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
-from stream_maxloss.mixture.memory import MORE_FERNS, MOST_EDGES, MOST_ENTRIES, MOST_NUMBERS, Memory, inputs_of
+from stream_maxloss.mixture.credence import ALL_WRONG, SURE_ROWS, WRONG
+from stream_maxloss.mixture.memory import (
+    MORE_FERNS,
+    MOST_EDGES,
+    MOST_ENTRIES,
+    MOST_NUMBERS,
+    SCALES,
+    Memory,
+    inputs_of,
+    whole_scale,
+)
 from stream_maxloss.mixture.mixing import KNOTS, STACKS
 from stream_maxloss.mixture.reading import COARSE, TAUGHT, UNTAUGHT
 from stream_maxloss.mixture.stepping import CLASSES, PART
@@ -50,7 +60,7 @@ EXPECTED = {
     "spread": ArrayOf("float64", (STACKS, "inputs", "inputs")),
     "table": ArrayOf("float64", (4, KNOTS), low=-1.0),
     "trust": ArrayOf("float64", (4,), low=0.0, high=1.0),
-    "scale": ArrayOf("float64", (8,)),
+    "scale": ArrayOf("float64", (SCALES,)),
     "seen": ArrayOf("float64", ("labels",)),
 }
 
@@ -83,6 +93,7 @@ def check_arrays(state: Mapping[str, Any], fresh: Memory) -> dict[str, NDArray[A
 
     """
     level = fresh.level
+    state = {**state, "scale": whole_scale(state["scale"])}
     # Models that were saved before there were experts of what is usual go on without them.
     bare = level.planes * LANES + STACKS
     kind = int(fresh["header"][f.KIND])
@@ -123,6 +134,9 @@ def check_sizes(arrays: dict[str, NDArray[Any]], sizes: Mapping[str, int], fresh
         header[f.WIDE] == 0 or (header[f.WIDE] == 1 and is_more),
         f"it calls its rows wide with {untaught} untaught ferns",
     )
+    sure, shares = arrays["scale"][SURE_ROWS], arrays["scale"][[WRONG, ALL_WRONG]]
+    is_share = bool((shares >= 0.0).all() and (shares <= (1.0 if sure >= 1.0 else 0.0)).all())
+    require(is_share and (sure == 0.0 or sure >= 1.0), "its share of wrong labels")
     shift, depth = int(header[f.SHIFT]), sizes["depth"]
     require(shift <= depth and sizes["leaf_cells"] == sizes["ferns"] << (depth - shift), "its leaves")
     require(8 <= sizes["entries"] <= MOST_ENTRIES, f"its rows have {sizes['entries']} entries")

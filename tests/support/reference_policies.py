@@ -37,3 +37,43 @@ def credence(probability, epsilon):
     """Return how probable it is that a label is true, given a model's probability of it and the share of flips."""
     true = (1.0 - epsilon) * probability
     return true / (true + epsilon * (1.0 - probability))
+
+
+def believed(probability, epsilon, missed, classes):
+    """Return how far a label is believed that was given `probability` before it came, by Bayes' rule.
+
+    A share epsilon of labels is replaced by another class, each alike. With q the probability that a row is of class y,
+    it gets the label y with probability p = (1 - epsilon) q + epsilon (1 - q) / (classes - 1), and is of it in the
+    first part. A share `missed` of all labels was wrong or missed; only what flips explain of it is doubted.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        q = (low + high) / 2
+        p = (1 - epsilon) * q + epsilon * (1 - q) / (classes - 1)
+        low, high = (q, high) if p < probability else (low, q)
+    true = (1 - epsilon) * low
+    share = true / (true + epsilon * (1 - low) / (classes - 1))
+    share = 1 - min(epsilon / missed, 1) * (1 - share) if epsilon else 1.0
+    return share if share >= 0.5 else 0.0
+
+
+class Doubt:
+    """How often answers are wrong on the surest fifth of the rows."""
+
+    def __init__(self):
+        self.border, self.outcomes, self.all_outcomes = 0.0, [0.0], []
+
+    def observe(self, answer, label):
+        """Take in the probability of each class, and the class that came."""
+        top = min(max(max(answer), 1e-6), 1 - 1e-6)
+        is_sure = np.log(top / (1 - top)) >= self.border
+        self.border += 0.016 if is_sure else -0.004
+        self.all_outcomes.append(0.0 if np.argmax(answer) == label else 1.0)
+        if is_sure:
+            self.outcomes.append(self.all_outcomes[-1])
+
+    @property
+    def epsilon(self):
+        """The share that is certain, by two deviations."""
+        wrong, rows = np.mean(self.outcomes), len(self.outcomes)
+        return max(0.0, wrong - 2 * np.sqrt(wrong * (1 - wrong) / rows))

@@ -74,3 +74,5 @@ def test_auto_is_run_without_replays_with_even_draws_and_as_it_is() -> None:
     assert replays == {"bare": 0, "no replays": 0, "focus": 6}
     assert len(make_auto("bare")._model.memory["prior"]) == 11
     assert make_auto("uniform replay")._model.memory["game"][2] == 1.0
+    doubts = {way: make_auto(way)._model.memory["scale"][7] for way in ("uniform replay", "all believed", "focus")}
+    assert doubts == {"uniform replay": 0.0, "all believed": 0.0, "focus": 1.0}
