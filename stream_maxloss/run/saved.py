@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_maxloss.checkpoint import Content, Report, take_model
 from stream_maxloss.checkpoint.reader import verify_checkpoint
+from stream_maxloss.described import UNFIT
 from stream_maxloss.errors import CheckpointError, SourceError, StreamMaxlossError
 
 __all__ = ["LOG", "check_classes", "check_outside", "check_session", "open_saved", "verify_run"]
@@ -182,7 +183,7 @@ def check_session(content: Content, model: Any) -> None:
         return  # those of a program, which alone can make them
     try:
         session = Session(model, UNOPENED, columns, metrics, BadRecords("skip"), **options)
-    except (StreamMaxlossError, AttributeError, TypeError, ValueError) as error:
+    except (StreamMaxlossError, *UNFIT) as error:
         raise CheckpointError(f"the checkpoint must hold the settings of a run, got: {error}") from error
     try:
         take_over(session, content, {"history": History()})
