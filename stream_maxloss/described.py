@@ -150,6 +150,10 @@ def check_numbers(
             raise ValueError(f"{name}[{place}] must be positive and finite, got {found[place]}")
 
 
+UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What taking over a state raises that is none: a number too large, a part that is missing, another type."""
+
+
 def check_name(name: Any) -> Any:
     """Return the name of a column or a feature, as a state in JSON may have it; raise ValueError for anything else."""
     if name is not None and not isinstance(name, str | int | float):

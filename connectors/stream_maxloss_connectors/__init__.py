@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from stream_maxloss_connectors.follow import FollowedSource
     from stream_maxloss_connectors.kafka import KafkaSink, KafkaSource, iter_kafka
     from stream_maxloss_connectors.open import open_sink, open_source, sink_class, source_class
-    from stream_maxloss_connectors.outputs import is_same_output, refuse_outputs_that_are_read
+    from stream_maxloss_connectors.outputs import (
+        is_same_output,
+        refuse_clashing_outputs,
+        refuse_outputs_that_are_read,
+    )
     from stream_maxloss_connectors.river_streams import iter_arrow, iter_batches, iter_follow, iter_jsonl, iter_parquet
 
 __all__ = [
@@ -48,6 +52,7 @@ __all__ = [
     "iter_parquet",
     "open_sink",
     "open_source",
+    "refuse_clashing_outputs",
     "refuse_outputs_that_are_read",
     "sink_class",
     "source_class",
@@ -61,7 +66,7 @@ _MODULES = {
     "follow": ("FollowedSource",),
     "kafka": ("KafkaSink", "KafkaSource", "iter_kafka"),
     "open": ("open_sink", "open_source", "sink_class", "source_class"),
-    "outputs": ("is_same_output", "refuse_outputs_that_are_read"),
+    "outputs": ("is_same_output", "refuse_clashing_outputs", "refuse_outputs_that_are_read"),
     "river_streams": ("iter_arrow", "iter_batches", "iter_follow", "iter_jsonl", "iter_parquet"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

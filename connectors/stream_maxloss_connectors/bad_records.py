@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from stream_maxloss.errors import DecodeError, SourceError, TooManyBadRecordsError
+from stream_maxloss_connectors.file_kinds import require_file
 from stream_maxloss_connectors.positions import check_entry, is_count
 
 __all__ = ["BadRecords"]
@@ -118,6 +119,7 @@ class BadRecords:
         if self._file is None:
             if self.path is None:
                 return
+            require_file(self.path, "dead-letter file", "name a file", devices=True)
             try:
                 # No buffer of Python's: what does not fit on the disk must be known before the record is passed.
                 self._file = self.path.open("ab", buffering=0)

@@ -167,6 +167,21 @@ class Source(ABC):
     def lag_unit(self) -> str:
         """`records` or `bytes`."""
 
+    def position_at(self, behind: Position, partition: str, address: str, before: str) -> Position | None:
+        """Return where a row stands, if its address tells that without reading; None by default.
+
+        Parameters
+        ----------
+        behind
+            A position behind the row, with rows of its partition alone between them.
+        partition
+            Its partition.
+        address, before
+            Its address, and that of the row before it.
+
+        """
+        return None
+
     def reads(self, path: Path) -> bool:
         """Whether a file is one that this source reads, or would find later; False where it reads no files."""
         return False

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from stream_maxloss.checkpoint.damage import RefusedError
+from stream_maxloss.described import UNFIT
 from stream_maxloss.errors import CheckpointError
 
 __all__ = [
@@ -189,7 +190,7 @@ def build(description: Any) -> Any:
     try:
         given = {key: _build_param(value) for key, value in params.items()}
         return registration.kind(**{**registration.formerly, **given})
-    except (TypeError, ValueError, LookupError, MemoryError, OverflowError) as error:
+    except (*UNFIT, MemoryError) as error:
         raise RefusedError(f"parameters of {name} must be accepted by it, got: {error}") from error
 
 

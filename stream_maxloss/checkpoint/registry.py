@@ -36,6 +36,7 @@ from stream_maxloss.checkpoint.description import (
 from stream_maxloss.checkpoint.manifest import MANIFEST_FILE
 from stream_maxloss.checkpoint.reader import read_checkpoint
 from stream_maxloss.checkpoint.store import CheckpointStore
+from stream_maxloss.described import UNFIT
 from stream_maxloss.errors import CheckpointError
 from stream_maxloss.state import join_parts
 
@@ -148,7 +149,7 @@ def take_model(content: Content, name: str = "model", *, allow_pickle: bool = Fa
         if has_files(model):
             model.take_files(content.files)
         load_state_of(model, state)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except UNFIT as error:
         raise RefusedError(f"state of {name} must fit its {type(model).__name__}, got: {error}") from error
     return model
 

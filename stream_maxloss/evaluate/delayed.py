@@ -141,6 +141,7 @@ def waiting_row(entry: Any) -> tuple[dict[Any, Any], Any, float | None, Any, Any
     row = {check_name(name): check_name(number) for name, number in x}
     if weight is not None and not isinstance(weight, float):
         raise ValueError(f"the weight of a waiting row must be a number, got {weight!r:.80}")
-    if isinstance(label, float) and not math.isfinite(label):
-        raise ValueError(f"the label of a waiting row must be finite, got {label}")
+    for told in (label, answer):
+        if isinstance(told, float) and not math.isfinite(told):
+            raise ValueError(f"the label of a waiting row, and what was said of it, must be finite, got {told}")
     return row, check_name(label), weight, check_name(value), answer if isinstance(answer, dict) else check_name(answer)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stream_maxloss.described import check_count
+from stream_maxloss.described import UNFIT, check_count
 from stream_maxloss.errors import CheckpointError, UsageError
 from stream_maxloss.run.closest import closest
 
@@ -213,5 +213,5 @@ class Alerts:
             self._since = {text: row for text, row in since.items() if text in known}
             self._raised = {text for text in map(str, state["raised"]) if text in known}
             self._looked_at = check_count(state["looked_at"])
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        except UNFIT as error:
             raise CheckpointError(f"the alerts of a checkpoint must be ones, got {error!r}; use another one") from error

@@ -134,9 +134,16 @@ class LastLabel:
         """Take in the labels of some rows."""
         if not len(y_true):
             return
-        labels = y_true if not self._before else np.concatenate([np.array(self._before, dtype=y_true.dtype), y_true])
+        labels = np.concatenate([self._as_type_of(y_true), y_true])
         update_metric_many(self.metric, labels[1:], labels[:-1])
         self._before = y_true[-1:].tolist()
+
+    def _as_type_of(self, y_true: NDArray[Any]) -> NDArray[Any]:
+        """Return the label before, or none if a changed checkpoint has one that is none of these."""
+        try:
+            return np.array(self._before, dtype=y_true.dtype)
+        except (TypeError, ValueError, OverflowError):
+            return y_true[:0]
 
     def take_one(self, y_true: Any) -> None:
         """Take in the label of one row."""
@@ -154,5 +161,5 @@ class LastLabel:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over what `state_dict` returned."""
-        self._before = list(state["before"])[-1:]
+        self._before = [check_name(label) for label in list(state["before"])[-1:]]
         restore_metric(self.metric, part_of(state, "metric"))

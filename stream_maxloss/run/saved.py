@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_maxloss.checkpoint import Content, Report, take_model
 from stream_maxloss.checkpoint.reader import verify_checkpoint
+from stream_maxloss.described import UNFIT
 from stream_maxloss.errors import CheckpointError, SourceError, StreamMaxlossError
 from stream_maxloss_connectors.positions import check_entry, is_count, is_names, is_text, or_none
 
@@ -161,7 +162,7 @@ def check_session(content: Content, model: Any) -> None:
         return  # those of a program, which alone can make them
     try:
         session = Session(model, UNOPENED, columns, metrics, BadRecords("skip"), **options)
-    except (StreamMaxlossError, AttributeError, TypeError, ValueError) as error:
+    except (StreamMaxlossError, *UNFIT) as error:
         raise CheckpointError(f"the checkpoint must hold the settings of a run, got: {error}") from error
     try:
         take_over(session, content, {"history": History()})

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from stream_maxloss.checkpoint import CheckpointStore, Content, describe, put_model
 from stream_maxloss.checkpoint.description import ForeignModelError
+from stream_maxloss.described import UNFIT
 from stream_maxloss.errors import CheckpointError
 from stream_maxloss.run.saved import check_classes, check_outside, open_saved
 
@@ -260,7 +261,7 @@ def take_over(session: Session, content: Content, attachments: Mapping[str, Atta
             if name in content.values:  # runs of before had none
                 attachment.load_state_dict(content.values[name])
         session.load_state_dict(session_state(content))
-    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+    except UNFIT as error:
         # Whatever it is: the checkpoint is whole, and not one that we wrote.
         raise CheckpointError(
             f"the checkpoint must hold the state of a run, got {type(error).__name__}: {error}; use another one"
@@ -305,7 +306,7 @@ def saved_intake(saved: Any) -> Intake:
     intake = Intake()
     try:
         intake.load_state_dict(saved)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except UNFIT as error:
         raise CheckpointError(
             f"'intake' of a checkpoint must say what columns are: {error}; use another one"
         ) from error

@@ -229,12 +229,13 @@ class Tail:
         return self.source.exhausted if error is None else isinstance(error, StreamMaxlossError)
 
     def _open(self, stack: contextlib.ExitStack) -> None:
-        from stream_maxloss_connectors import refuse_outputs_that_are_read
+        from stream_maxloss_connectors import refuse_clashing_outputs, refuse_outputs_that_are_read
 
         outputs = {"predictions": self.predictions, "dead letters": self.bad_records}
         for source in (self.source, self.labels):
             if source is not None:
                 refuse_outputs_that_are_read(source, outputs)
+        refuse_clashing_outputs(outputs, None if self.store is None else self.store.directory, self.source)
         content = None
         if self.store is not None:
             stack.callback(self.store.close)

@@ -19,7 +19,7 @@ from stream_maxloss.serve.extremes import find_extremes
 from stream_maxloss.serve.keys import KeyReuseError, Keys, digest
 from stream_maxloss.serve.limits import Limits
 from stream_maxloss.serve.log import Kind, Record
-from stream_maxloss.serve.log_source import PARTITION, Entry, LogSource, part_of
+from stream_maxloss.serve.log_source import PARTITION, Entry, LogSource, part_of, split_rows
 from stream_maxloss.serve.unavailable import BusyError, StoppedError
 
 if TYPE_CHECKING:
@@ -286,10 +286,10 @@ class Learner:
     def _learn_slice(self, batch: Batch) -> None:
         began = time.perf_counter()
         session = self.tail.session
-        rows = session.feed.split(batch.records, batch.address)
-        if batch.partition == PARTITION:
+        rows = split_rows(session.feed, batch, self.refusals.handle)
+        if rows is not None and batch.partition == PARTITION:
             rows = self._refuse_unusable(self.log.with_said(rows))
-        if len(rows):
+        if rows is not None and len(rows):
             if session.loop.engine.is_native:
                 session.take(rows)
             else:

@@ -14,7 +14,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from stream_maxloss.errors import DecodeError, SourceError
+from stream_maxloss.errors import DecodeError, SourceError, UsageError
 from stream_maxloss.run.saved import LOG
 from stream_maxloss.serve.bodies import Body, read_body
 from stream_maxloss.serve.log import Journal, Kind, Record
@@ -26,8 +26,9 @@ from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
 if TYPE_CHECKING:
     from stream_maxloss.evaluate import RowBatch
+    from stream_maxloss.run import RowFeed
 
-__all__ = ["PARTITION", "Entry", "LogSource", "address_of", "part_of", "sequence_of"]
+__all__ = ["PARTITION", "Entry", "LogSource", "address_of", "part_of", "sequence_of", "split_rows"]
 
 PARTITION = LOG
 """Name of the log among the partitions."""
@@ -335,3 +336,18 @@ def sequence_of(address: str) -> int | None:
 def part_of(batch: Batch, first: int, rows: int) -> Batch:
     """Return some rows of a batch."""
     return Batch(batch.records.slice(first, rows), batch.partition, lambda row: batch.address(first + row))
+
+
+def split_rows(feed: RowFeed, batch: Batch, refuse: Callable[[DecodeError], None]) -> RowBatch | None:
+    """Split some rows; None if they came from clients and cannot be learned, each of which is refused.
+
+    They are in the log by then, and would end the service again at every start.
+    """
+    try:
+        return feed.split(batch.records, batch.address)
+    except UsageError as error:
+        if batch.partition != PARTITION:
+            raise
+        for row in range(batch.num_rows):
+            refuse(DecodeError(batch.address(row), str(error)))
+        return None

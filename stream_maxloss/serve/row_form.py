@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import orjson
 import pyarrow as pa
 
 from stream_maxloss.errors import UsageError
+from stream_maxloss.intake import Intake
+from stream_maxloss.intake.nested import flatten
 from stream_maxloss.run import Columns, Target
 from stream_maxloss.serve.bodies import Body
 from stream_maxloss_connectors.payloads.json_rows import JsonDecoder
@@ -72,7 +75,9 @@ class RowForm:
                 (f"field_{i}", kinds[name] | None, msgspec.field(name=name, default=None))
                 for i, name in enumerate(self.features)
             ]
-            self._one = msgspec.json.Decoder(msgspec.defstruct("Row", fields, gc=False)).decode
+            # msgspec takes no names with quotes, backslashes or control characters: such rows are read as batches are.
+            with contextlib.suppress(ValueError):
+                self._one = msgspec.json.Decoder(msgspec.defstruct("Row", fields, gc=False)).decode
         if {*kinds.values()} == {float}:
             self.decode_numbers = self._one
 
@@ -96,21 +101,24 @@ class RowForm:
         schema = pa.schema([field for field in schema if field.name != self.identity])
         if not self.columns.choose(schema.names):
             raise UsageError("rows must have features, got none besides the target; send more fields")
-        self._require_target(schema, body)
+        records = body.records
+        if records is None:
+            records = JsonDecoder(schema).decode(body.payloads, body.rows).records
+        self._require_learnable(empty_batch(schema) if records is None else records)
         return schema
 
-    def _require_target(self, schema: pa.Schema, body: Body) -> None:
-        name = self.columns.target
-        if name is None:
-            return
-        if body.records is not None:
-            column = body.records.column(name)
-        else:
-            records, _ = JsonDecoder(schema).decode(body.payloads, body.rows).records, None
-            column = (empty_batch(schema) if records is None else records).column(name)
-        target = Target(name, self.kind, self.positive)
-        target.settle(column)
-        target.read(column.slice(0, 1000), str)
+    def _require_learnable(self, records: pa.RecordBatch) -> None:
+        """Refuse rows that no run could learn, before they are in the log for good."""
+        name, trial = self.columns.target, Intake()
+        if name is not None:
+            target = Target(name, self.kind, self.positive)
+            target.settle(records.column(name))
+            target.read(records.column(name).slice(0, 1000), str)
+        records = records.slice(0, 1000)
+        features = flatten(records.select(self.columns.choose(records.schema.names)))
+        trial.settle(features)
+        if not trial.apply(features, False)[0].num_columns:
+            raise UsageError(f"rows must have features, got none that can be learned from; {'; '.join(trial.notes)}")
 
     def decode(self, payloads: Sequence[bytes]) -> tuple[pa.RecordBatch, dict[int, str]]:
         """Return the good ones of some JSON rows, and what is wrong with each of the others."""

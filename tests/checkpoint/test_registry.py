@@ -23,6 +23,8 @@ from stream_maxloss.checkpoint import (
 )
 from stream_maxloss.checkpoint.damage import RefusedError
 from stream_maxloss.errors import CheckpointError
+from stream_maxloss.expand import Bins
+from stream_maxloss.linear import Winnow
 
 
 class Toy(base.Classifier):
@@ -364,3 +366,14 @@ def test_build_makes_a_fresh_model_of_a_description() -> None:
     assert isinstance(model, compose.Pipeline)
     assert model["ToyFocus"].window == 3
     assert model["ToyFocus"].classifier.rate == 0.1
+
+
+def test_a_number_in_a_state_that_no_float_holds_is_refused():
+    content = Content()
+    model = Bins(bins=2, rows=3) | Winnow()
+    for value in range(5):
+        model.learn_one({"a": float(value)}, value > 2)
+    put_model(content, model)
+    content.values["model"]["0.edges"] = [["a", [10**400]]]
+    with pytest.raises(CheckpointError, match="state of model must fit its RowPipeline, got: int too large"):
+        take_model(content)

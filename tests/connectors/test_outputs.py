@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stream_maxloss.errors import UsageError
-from stream_maxloss_connectors import BadRecords, open_sink, open_source, refuse_outputs_that_are_read
+from stream_maxloss_connectors import (
+    BadRecords,
+    open_sink,
+    open_source,
+    refuse_clashing_outputs,
+    refuse_outputs_that_are_read,
+)
 
 CSV = "x,y\n1,0\n2,1\n"
 
@@ -71,6 +78,51 @@ def test_parts_that_are_read_are_not_removed(days: Path) -> None:
             sink.write(batch)
     with pytest.raises(UsageError, match="predictions must not be written to what is read"):
         refuse_outputs_that_are_read(open_source("days/out.parquet"), {"predictions": open_sink("days/out.parquet")})
+
+
+@pytest.fixture
+def monday_as_standard_input(days: Path) -> Iterator[None]:
+    before, file = os.dup(0), os.open("days/monday.csv", os.O_RDONLY)
+    os.dup2(file, 0)
+    yield
+    os.dup2(before, 0)
+    os.close(before)
+    os.close(file)
+
+
+@pytest.mark.usefixtures("monday_as_standard_input")
+@pytest.mark.parametrize("written", ["days/monday.csv", "hard.csv", "soft.csv"])
+def test_what_standard_input_is_redirected_from_is_refused(written: str) -> None:
+    with pytest.raises(UsageError, match="predictions must not be written to what is read"):
+        refuse_outputs_that_are_read(open_source("-", format="csv"), {"predictions": open_sink(written)})
+    refuse_outputs_that_are_read(open_source("-", format="csv"), {"predictions": open_sink("days/tuesday.csv")})
+
+
+@pytest.mark.parametrize("other", ["days/new.jsonl", "./days/../days/new.jsonl", "folder/new.jsonl"])
+def test_two_outputs_that_are_one_file_are_refused(days: Path, other: str) -> None:
+    sink, dead = open_sink("days/new.jsonl"), BadRecords("dlq", other)
+    with pytest.raises(UsageError, match="dead letters must not be written to predictions"):
+        refuse_clashing_outputs({"predictions": sink, "dead letters": dead})
+
+
+def test_an_output_among_the_checkpoints_is_refused(days: Path) -> None:
+    with pytest.raises(UsageError, match="predictions must not be written among the checkpoints"):
+        refuse_clashing_outputs({"predictions": open_sink("folder/state/p.jsonl")}, Path("days/state"))
+    refuse_clashing_outputs({"predictions": open_sink("days/p.jsonl"), "plot": None}, Path("days/state"))
+
+
+@pytest.mark.parametrize("pattern", ["days/*/*", "**/*.json", "**/*.arrow"])
+def test_checkpoints_that_the_source_would_find_are_refused(days: Path, pattern: str) -> None:
+    for ending in ("json", "arrow"):
+        Path("days/deep").mkdir(exist_ok=True)
+        Path("days/deep/x." + ending).write_text("{}")
+    source = open_source(pattern, format="jsonl")
+    with pytest.raises(UsageError, match="checkpoints must not lie where the source would find them"):
+        refuse_clashing_outputs({}, Path("days/state"), source)
+
+
+def test_checkpoints_beside_the_files_of_a_directory_are_allowed(days: Path) -> None:
+    refuse_clashing_outputs({}, Path("days/state"), open_source("days"))
 
 
 def _batches(source):

@@ -12,7 +12,7 @@ from stream_maxloss import AutoClassifier, AutoRegressor, Mixture
 from stream_maxloss.errors import UsageError
 from stream_maxloss.expand import Bins, Ferns
 from stream_maxloss.focus import FocusedClassifier
-from stream_maxloss.linear import HingeOGD, Logistic, Scaler
+from stream_maxloss.linear import HingeOGD, Logistic, Perceptron, Scaler
 from stream_maxloss.run.onnx import onnx_model
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -139,3 +139,18 @@ def test_what_has_no_such_form_is_refused():
         onnx_model(linear_model.LogisticRegression(), NUMBERS, TEXTS)
     with pytest.raises(UsageError, match="two classes or more"):
         onnx_model(AutoClassifier(), NUMBERS, TEXTS)
+
+
+@pytest.mark.parametrize("name", ["", "label", "probabilities"])
+def test_columns_that_cannot_be_inputs_are_refused(name):
+    model = Perceptron()
+    model.learn_one({name: 1.0}, True)
+    with pytest.raises(UsageError, match=f"a column must have a name that ONNX can use, got {name!r}"):
+        onnx_model(model, [name], {})
+
+
+@pytest.mark.parametrize("name", ["n0", "c0", "n1", "c1"])
+def test_columns_may_be_called_as_they_like(name):
+    model = Perceptron()
+    model.learn_one({name: 1.0}, True)
+    assert onnx_model(model, [name], {}).data

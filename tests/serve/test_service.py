@@ -375,3 +375,26 @@ def test_a_number_that_would_spoil_the_model_is_refused_and_the_service_can_be_s
     found = served(ask)
     assert found["learned"] == 2
     assert found["refused"] == [{"row": 1, "reason": "feature 'a' must lie within 1e+140 of 0, got -1e+308"}]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\n", 'say "a"', "a\\b"], ids=["NUL", "line end", "quotes", "backslash"])
+def test_a_service_lives_on_whatever_its_columns_are_called(served, tmp_path, name):
+    async def ask(client):
+        learned = await client.post("/learn", json=[{name: 1.0, "y": True}, {name: -1.0, "y": False}] * 20)
+        said = await client.post("/predict", json={name: 1.0})
+        return learned.json()["learned"], said.json()["prediction"]
+
+    columns = Columns("y")
+    assert served(ask, columns=columns) == (40, True)
+    assert served(ask, columns=columns) == (40, True)
+
+
+def test_rows_without_anything_to_learn_are_refused_before_they_are_logged(served):
+    async def ask(client):
+        first = await client.post("/learn", json={"": 1.0, "y": True})
+        later = await client.post("/learn", json={"a": 1.0, "y": True})
+        return first.status_code, first.text, later.json()["learned"]
+
+    status, text, learned = served(ask, columns=Columns("y"))
+    assert (status, learned) == (400, 1)
+    assert "rows must have features, got none that can be learned from" in text

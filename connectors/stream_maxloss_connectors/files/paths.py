@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from stream_maxloss.errors import GapError, SourceError
+from stream_maxloss_connectors.file_kinds import require_file
 
 __all__ = [
     "STDIN",
@@ -86,6 +87,7 @@ def check_readable(path: str) -> None:
     """Raise `SourceError` unless the path is a file that can be read."""
     if not os.path.lexists(path):
         raise SourceError(f"{path}: file must exist, got no such file; check the path, or follow it to wait for it")
+    require_file(path, "source", "feed it as standard input: maxloss tail - --format csv < PIPE")
     try:
         with Path(path).open("rb"):
             pass

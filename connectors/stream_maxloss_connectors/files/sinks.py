@@ -19,6 +19,7 @@ import pyarrow.csv as pa_csv
 
 from stream_maxloss.errors import SourceError
 from stream_maxloss_connectors.base import Position, Sink
+from stream_maxloss_connectors.file_kinds import require_file
 from stream_maxloss_connectors.positions import check_entry, is_count, is_text, or_none
 from stream_maxloss_connectors.schemas import decode_schema, encode_schema
 
@@ -74,6 +75,7 @@ class FileSink(Sink):
         self._length = 0 if position is None else int(position["length"])
         text = None if position is None else position["schema"]
         self._schema = None if text is None else decode_schema(text)
+        require_file(self.path, "output", "write to a file, or to - and redirect it")
         try:
             # No buffer of Python's: it would be written out when a dropped sink is collected, behind our back.
             self._file = self.path.open("wb" if position is None else "r+b", buffering=0)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from stream_maxloss.errors import GapError, SourceError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Batch, Position, Source, SourceTraits
+from stream_maxloss_connectors.file_kinds import is_standard_input
 from stream_maxloss_connectors.files.base import FileFormat, FileReader
 from stream_maxloss_connectors.files.paths import (
     STDIN,
@@ -162,9 +163,10 @@ class FileSource(Source):
 
     def reads(self, path: Path) -> bool:
         """Whether a file is one of these, or would be when the same directories and globs are read again."""
-        return is_among(path, (file for file in self.paths if file != STDIN)) or is_meant_by(
-            path, self.patterns, ENDINGS
-        )
+        if STDIN in self.paths and is_standard_input(path):
+            return True
+        files = (file for file in self.paths if file != STDIN)
+        return is_among(path, files) or is_meant_by(path, self.patterns, ENDINGS)
 
     def lag(self) -> int | None:
         """Return how many bytes are left to read, compressed ones as they lie on the disk."""

@@ -274,6 +274,11 @@ class KafkaSource(Source):
         }
         return state
 
+    def position_at(self, behind: Position, partition: str, address: str, before: str) -> Position | None:
+        """Return where a row stands: at its offset, unless its message has rows before it."""
+        offset = int(address.rpartition("@")[2])
+        return None if offset == int(before.rpartition("@")[2]) else {**behind, partition: {"offset": offset}}
+
     def lag(self) -> int | None:
         """Records between the position and the end of the partitions, as last heard from the brokers."""
         if self._fetcher is None:

@@ -207,7 +207,10 @@ class TypedObjects:
             return None
         if type(row) is not dict or not set(schema.names) <= set(row):
             return None
-        return cls(schema, list(row))
+        try:
+            return cls(schema, list(row))
+        except ValueError:  # of msgspec, which takes no keys with quotes, backslashes or control characters
+            return None
 
     def read(self, payloads: Sequence[bytes]) -> pa.RecordBatch | None:
         """Return the messages as rows, None if one of them is not like the example."""

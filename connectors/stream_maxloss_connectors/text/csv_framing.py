@@ -54,7 +54,7 @@ class CsvFraming:
             kept = np.delete(np.arange(len(starts)), blank)
             starts, ends, lines, behind = starts[kept], ends[kept], lines[kept], behind[kept]
             broken = {int(np.searchsorted(kept, index)): reason for index, reason in broken.items()}
-        mark_damage(block, starts, length, broken)
+        mark_damage(block, starts, ends, length, broken)
         alone = self._with_bare_returns(block, starts, length) - broken.keys()
         return Frames(starts, ends, lines, behind, broken, frozenset(alone), length, newlines)
 

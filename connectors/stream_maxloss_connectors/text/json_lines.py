@@ -105,7 +105,7 @@ class JsonDecoder(LineDecoder):
                 reasons[index] = _describe_line(text)
         kept = np.delete(np.arange(len(starts)), blank)
         broken = {int(np.searchsorted(kept, index)): reason for index, reason in reasons.items()}
-        mark_damage(block, starts[kept], length, broken)
+        mark_damage(block, starts[kept], ends[kept], length, broken)
         for index in deep_records(block, starts[kept], ends[kept], len(kept) - len(broken)):
             broken.setdefault(index, nesting_reason())
         return Frames(starts[kept], ends[kept], kept, kept + 1, broken, frozenset(), length, newlines)

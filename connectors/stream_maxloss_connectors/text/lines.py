@@ -78,10 +78,13 @@ def positions(block: bytes, byte: int, start: int, stop: int) -> Positions:
     return np.flatnonzero(np.frombuffer(block, np.uint8, stop - start, start) == byte) + start
 
 
-def mark_damage(block: bytes, starts: Positions, length: int, broken: dict[int, str]) -> None:
+def mark_damage(block: bytes, starts: Positions, ends: Positions, length: int, broken: dict[int, str]) -> None:
     """Add the records that hold a NUL byte, or start with a byte order mark, to the broken ones."""
     if b"\0" in block:
-        for index in np.unique(owners(starts, positions(block, 0, 0, length))).tolist():
+        places = positions(block, 0, 0, length)
+        # Behind the end of a record there may be a comment, which is none of it.
+        inside = places < ends[np.searchsorted(starts, places, side="right") - 1] if len(ends) else places < 0
+        for index in np.unique(owners(starts, places[inside])).tolist():
             broken.setdefault(index, "record must be text, got a NUL byte")
     # pyarrow drops the mark at the start of whatever it is given, that is: wherever a block happens to be cut.
     # The search for one byte is many times faster than that for three.

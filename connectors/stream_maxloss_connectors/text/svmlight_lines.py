@@ -78,7 +78,7 @@ class SvmlightDecoder(LineDecoder):
         long = np.flatnonzero(ends[kept] - starts[kept] > self.max_record_bytes)
         broken = dict.fromkeys(long.tolist(), too_long_reason(self.max_record_bytes))
         length = int(ends[-1]) if len(ends) else 0
-        mark_damage(block, starts[kept], length, broken)
+        mark_damage(block, starts[kept], ends[kept], length, broken)
         return Frames(starts[kept], ends[kept], kept, kept + 1, broken, frozenset(), length, newlines)
 
     def last_record_end(self, block: bytes) -> int:
@@ -108,7 +108,8 @@ class SvmlightDecoder(LineDecoder):
 
     def reason(self, record: bytes, schema: pa.Schema, error: Exception | None) -> str:
         """Find the token that is wrong."""
-        target, *tokens = record.partition(b"#")[0].split()
+        # Split where `parse` does: a form feed is a blank for Python, and not here.
+        target, *tokens = filter(None, record.partition(b"#")[0].rstrip(b"\n").translate(_BLANKS).split(b" "))
         if not _is_number(target):
             return f"target must be a number, got {shorten(target)}"
         seen = set()
@@ -117,11 +118,13 @@ class SvmlightDecoder(LineDecoder):
             if key == b"qid" and place == 0:
                 if "qid" not in schema.names:
                     return "qid must be given in the first records if at all; give a schema with a column 'qid'"
-                key = b"0"
-            if not re.fullmatch(rb"[0-9]+", key) or int(key) >= _QID or not _is_number(value):
+                if not _is_number(value) or not float(value).is_integer() or abs(float(value)) >= 2**63:
+                    return f"qid must be a whole number of 64 bits, got {shorten(value)}"
+                continue
+            if not re.fullmatch(rb"0*[0-9]{1,10}", key) or int(key[-10:]) >= _QID or not _is_number(value):
                 return f"feature must be index:value with a whole index below {_QID}, got {shorten(token)}"
             if key in seen:
-                return f"feature {int(key)} must be given once, got it twice"
+                return f"feature {key.decode()} must be given once, got it twice"
             seen.add(key)
         return f"row must be 'target index:value ...', got {shorten(record)}"
 
@@ -141,7 +144,8 @@ class _Features:
         if not len(places):
             return None
         first = np.searchsorted(self.rows, self.rows[places]) == places
-        whole = self.values[places] == np.floor(self.values[places])
+        # Within what 64 bits hold: an infinity is whole, too, and becomes any number.
+        whole = (self.values[places] == np.floor(self.values[places])) & (np.abs(self.values[places]) < 2.0**63)
         if not (first & whole).all():
             raise pa.ArrowInvalid("qid must come first and be a whole number")
         column = np.zeros(self.count, np.int64)
@@ -170,7 +174,8 @@ class _Features:
 def _read_pairs(piece: bytes) -> tuple[pa.Array, pa.Array]:
     """Return the index, or null for a target, and the value of every token."""
     text = _tidy(piece)
-    if b"," in text or (b"%d:" % _QID) in text:
+    # A CSV reader takes 0x10 for 16, and could be told a qid so.
+    if b"," in text or b"x" in text or b"X" in text or (b"%d:" % _QID) in text:
         raise pa.ArrowInvalid("unexpected comma or number")
     if b"q" in text:
         text = text.replace(b" qid:", b" %d:" % _QID)

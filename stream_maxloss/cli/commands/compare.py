@@ -161,6 +161,7 @@ def compare(
     from stream_maxloss.cli.reports.curve_plot import can_plot
     from stream_maxloss.cli.reports.progress_line import ProgressLine
     from stream_maxloss.run import RowFeed
+    from stream_maxloss_connectors import refuse_clashing_outputs, refuse_outputs_that_are_read
 
     messages = Messages(quiet)
     messages.catch_all()
@@ -180,6 +181,9 @@ def compare(
     with SignalFlags() as flags:
         try:
             with source.open(bad_records, columns.wanted, **reading) as opened:
+                outputs = {"dead letters": bad_records, "the plot": plot}
+                refuse_outputs_that_are_read(opened, outputs)
+                refuse_clashing_outputs(outputs)
                 opened.open()
                 target = contest.target(columns.target, contenders, task)
                 find_text = any(contender.loop.engine.is_native for contender in contenders)

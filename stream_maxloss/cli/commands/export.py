@@ -33,8 +33,11 @@ def export(checkpoint: Path, form: str, file: Path | None) -> None:
     from stream_maxloss.cli.options.usage import require_choice
     from stream_maxloss.errors import UsageError
     from stream_maxloss.run.linear_form import model_as_json
+    from stream_maxloss_connectors import refuse_clashing_outputs
+    from stream_maxloss_connectors.file_kinds import require_file
 
     require_choice("--to", form, ("onnx", "json"))
+    refuse_clashing_outputs({"the model": file}, checkpoint)
     if form == "onnx" and file is None:
         raise UsageError("--to onnx must come with a file; add --file model.onnx")
     content = read_content(checkpoint)
@@ -53,6 +56,7 @@ def export(checkpoint: Path, form: str, file: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
+    require_file(file, "--file", "name a file", devices=True)
     try:
         file.write_bytes(data)
     except OSError as error:

@@ -10,6 +10,7 @@ from stream_maxloss.cli.options.source import BadRecordOptions, SourceOptions
 from stream_maxloss.run import Columns, Tail, TextValues, load_run
 from stream_maxloss.run.certificate import promoted
 from stream_maxloss.run.store import parse_type, saved_intake
+from stream_maxloss_connectors import refuse_clashing_outputs
 
 if TYPE_CHECKING:
     from stream_maxloss_connectors import BadRecords, Sink
@@ -52,6 +53,8 @@ def predicting_run(
         may_lack=tuple(name for name, given in (("key", key), ("time", time)) if given is None),
     )
     bad_records = BadRecordOptions().make() if bad_records is None else bad_records
+    written = None if sink is None else sink(columns.key is not None)
+    refuse_clashing_outputs({"predictions": written, "dead letters": bad_records}, checkpoint)
     return Tail(
         source.open(bad_records),
         promoted(loaded),
@@ -62,7 +65,7 @@ def predicting_run(
         limit=limit,
         learn=False,
         bad_records=bad_records,
-        predictions=None if sink is None else sink(columns.key is not None),
+        predictions=written,
         report_every=None,
         texts=texts,
         intake=saved_intake(content.values.get("intake")),

@@ -22,7 +22,7 @@ from stream_maxloss.intake.nested import flatten
 from stream_maxloss.intake.plan import is_text
 from stream_maxloss.rows.frame import one_batch
 from stream_maxloss.run.task import HEAD_ROWS
-from stream_maxloss_connectors import Source
+from stream_maxloss_connectors import Source, refuse_outputs_that_are_read
 
 __all__ = ["describe_columns", "run_schema"]
 
@@ -43,6 +43,7 @@ def run_schema(
     taking = (IntakeOptions() if intake is None else intake).make()
     source = options.open(bad_records, types=csv_types(taking))
     try:
+        refuse_outputs_that_are_read(source, {"dead letters": bad_records})
         source.open()
         table = read_first(source, rows, options.name)
         ended, dialect = source.exhausted, dialect_in(source.position())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_maxloss.errors import MissingExtraError, UsageError
+from stream_maxloss_connectors.file_kinds import require_file
 
 __all__ = ["can_plot", "plot_curves"]
 
@@ -45,6 +46,7 @@ def plot_curves(path: Path, panels: Mapping[str, Mapping[str, Curve]], title: st
     """
     if not can_plot():
         raise MissingExtraError("drawing a plot", "plot")
+    require_file(path, "plot", "name a file")
     # Figure and canvas directly: pyplot would look for a display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -21,6 +25,13 @@ class StdoutSink(Sink):
 
     def open(self, position: Mapping[str, Any] | None = None) -> None:
         """Do nothing."""
+
+    def files(self) -> list[Path]:
+        """Return the file that standard output is redirected to, if it is: one that is read would never end."""
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG(os.fstat(1).st_mode):
+                return [Path("/dev/stdout")]
+        return []
 
     def write(self, records: pa.RecordBatch) -> None:
         """Write rows."""

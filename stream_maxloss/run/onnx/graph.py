@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_maxloss.errors import MissingExtraError
+from stream_maxloss.errors import MissingExtraError, UsageError
 
 __all__ = ["Graph"]
 
@@ -36,7 +36,7 @@ class Graph:
 
     def constant(self, values: Any, kind: Any = np.float64) -> str:
         """Add an array."""
-        name = f"c{len(self.constants)}"
+        name = f"stream_maxloss/c{len(self.constants)}"
         self.constants.append(self._numpy_helper.from_array(np.asarray(values, dtype=kind), name))
         return name
 
@@ -46,7 +46,7 @@ class Graph:
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add a node."""
-        name = f"n{len(self.nodes)}"
+        name = f"stream_maxloss/n{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
@@ -87,9 +87,20 @@ class Graph:
         return self.node("Where", self.node("IsNaN", value), self.constant(otherwise), value)
 
     def to_bytes(self, metadata: dict[str, str]) -> bytes:
-        """Return the whole graph, once ONNX has checked it."""
+        """Return the whole graph, once ONNX has checked it.
+
+        Raises
+        ------
+        UsageError
+            If a column has a name that an input cannot have.
+
+        """
         from onnx import checker
 
+        taken = [*(part.name for part in (*self.outputs, *self.constants)), *(node.output[0] for node in self.nodes)]
+        for name in (part.name for part in self.inputs):
+            if not name or name in taken:
+                raise UsageError(f"a column must have a name that ONNX can use, got {name!r}; rename it and learn anew")
         helper = self._helper
         graph = helper.make_graph(self.nodes, "stream_maxloss", self.inputs, self.outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]

@@ -88,3 +88,27 @@ def test_regressors_are_compared_by_their_errors(maxloss, stream):
     done = maxloss(*words, "--model", "AbsoluteOGD", "--model", "river.linear_model:LinearRegression,scale")
     assert done.code == 0, done.err
     assert all("MAE" in json.loads(line)["metrics"] for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize("words", [["--plot"], ["--on-bad"]], ids=["plot", "dead letters"])
+def test_what_is_compared_on_is_not_written_to(maxloss, stream, words):
+    before = stream.read_bytes()
+    place = str(stream) if words == ["--plot"] else f"dlq={stream}"
+    refused = maxloss("compare", stream, "-t", "attack", "--model", "Perceptron", *words, place)
+    assert (refused.code, stream.read_bytes()) == (2, before)
+    assert "must not be written to what is read" in refused.err
+
+
+def test_a_plot_and_dead_letters_are_two_files(maxloss, stream, tmp_path):
+    words = ["--plot", tmp_path / "one.png", "--on-bad", f"dlq={tmp_path / 'one.png'}"]
+    refused = maxloss("compare", stream, "-t", "attack", "--model", "Perceptron", *words)
+    assert refused.code == 2
+    assert "the plot must not be written to dead letters" in refused.err
+
+
+def test_dead_letters_of_schema_are_not_written_to_the_source(maxloss, stream):
+    with stream.open("a") as file:
+        file.write("one,cell,more,than,there,are,columns,and,many,others,which,is,bad\n")
+    before = stream.read_bytes()
+    refused = maxloss("schema", stream, "--on-bad", f"dlq={stream}")
+    assert (refused.code, stream.read_bytes()) == (2, before)

@@ -156,3 +156,12 @@ def test_repeated_keys_are_found_exactly_where_python_finds_them(pairs):
     schema = pa.schema([("other", pa.string())])
     repeated = len({key for key, _ in pairs}) < len(pairs)
     assert bool(JsonDecoder(schema).decode([payload], 1).bad) == repeated
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\n", 'say "a"', "a\\b"], ids=["NUL", "line end", "quotes", "backslash"])
+@pytest.mark.parametrize("is_column", [True, False], ids=["a column", "passed over"])
+def test_keys_may_be_called_as_they_like(name: str, is_column: bool) -> None:
+    decoder = JsonDecoder(pa.schema([(name if is_column else "x", pa.float64())]))
+    found = decoder.decode([orjson.dumps({"x": float(row), name: float(row)}) for row in range(40)], 40)
+    assert found.records.column(0).to_pylist() == list(map(float, range(40)))
+    assert not found.bad

@@ -59,6 +59,10 @@ BAD = {
     "late query": (b"1 3:4 qid:1\n", "feature must be index:value"),
     "unexpected query": (b"1 qid:1 3:4\n", "qid must be given in the first records if at all"),
     "NUL": (b"1 3:4\0\n", "record must be text, got a NUL byte"),
+    "an index in hexadecimal": (b"1 0x10:4\n", "feature must be index:value"),
+    "an index that would mean a query": (b"1 0x80000000:4\n", "feature must be index:value"),
+    "an index of 5000 digits": (b"1 " + b"9" * 5000 + b":4\n", "feature must be index:value"),
+    "a form feed": (b"\x0c\n", "target must be a number, got ''"),
 }
 
 
@@ -68,6 +72,19 @@ def test_a_bad_record_costs_its_row_and_is_named(record: bytes, message: str) ->
     [fault] = block.faults
     assert str(fault.error).startswith(f"day.svm:2: {message}")
     assert block.records["target"].to_pylist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("number", [b"inf", b"1e300", b"9223372036854775808", b"1.5", b"nan"])
+def test_a_query_is_a_whole_number_of_64_bits(number: bytes) -> None:
+    text = b"1 qid:7 3:4\n1 qid:" + number + b" 4:4\n"
+    block = decode(text, SvmlightDecoder().infer(text))
+    assert block.records["qid"].to_pylist() == [7]
+    assert str(block.faults[0].error).startswith("day.svm:2: qid must be a whole number of 64 bits")
+
+
+def test_a_nul_byte_in_a_comment_costs_no_row() -> None:
+    block = decode(b"1 3:4\n# \0\n0 4:4\n", SCHEMA)
+    assert (block.records["target"].to_pylist(), block.faults) == ([1.0, 0.0], ())
 
 
 def test_indices_need_not_be_sorted() -> None:
