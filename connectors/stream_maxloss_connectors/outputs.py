@@ -11,7 +11,7 @@ from pathlib import Path
 from stream_maxloss.errors import UsageError
 from stream_maxloss_connectors.bad_records import BadRecords
 from stream_maxloss_connectors.base import Sink, Source
-from stream_maxloss_connectors.files.overlap import is_same_file
+from stream_maxloss_connectors.files.paths import is_same_file
 
 __all__ = ["is_same_output", "refuse_clashing_outputs", "refuse_outputs_that_are_read"]
 

@@ -113,7 +113,9 @@ def test_anything_but_a_regular_file_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("day.csv")
-        with pytest.raises(SourceError, match=r"day.csv: source must be a file, got a socket; feed it as standard input"):
+        with pytest.raises(
+            SourceError, match=r"day.csv: source must be a file, got a socket; feed it as standard input"
+        ):
             open_source("day.csv")
 
 
