@@ -23,7 +23,7 @@ from stream_maxloss.linear.sums import ARRIVING, OVERFLOW, Row, clean, fault, pr
 from stream_maxloss.machine.compiled import compiled, inner, made_once
 from stream_maxloss.machine.pointers import load, load_integer, store, store_integer, store_short
 
-__all__ = ["learn_batch", "loss_of_slot", "replay_row", "replay_window", "score_snapshots"]
+__all__ = ["RowGame", "learn_batch", "loss_of_slot", "replay_row", "replay_window", "row_game", "score_snapshots"]
 
 
 # The status of a row that was scored without its absent values.
@@ -91,6 +91,21 @@ def replay_row(play: Play) -> Callable[..., bool]:
         return rounds == 0 or arena.game[SIZE] == 0.0 or replay(m, t, rounds, arena)
 
     return compiled(run)
+
+
+class RowGame:
+    """What a focused learner calls for each row: an attribute of a class, for the reason that `RowKernels` gives."""
+
+    @staticmethod
+    def play(*arguments: int | float) -> bool:
+        """Let one row that was just learned enter, then replay; False if the learner has diverged."""
+        raise TypeError("a game must be made by row_game, got the class that all are made from")
+
+
+@made_once
+def row_game(play: Play) -> type[RowGame]:
+    """Return a class whose `play` is the kernel of `replay_row`."""
+    return type("CompiledRowGame", (RowGame,), {"play": staticmethod(replay_row(play))})
 
 
 @made_once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,11 @@ class NativeReplay:
         self._table: tuple[Any, Any, Any, NDArray[np.int64]] | None = None
         self._places = (0, 0)
         self._plays: dict[bool, Play] = {}
-        self._row_kernels: dict[bool, Callable[..., bool]] = {}
+        self._row_games: dict[bool, type[kernels.RowGame]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # Elsewhere the arrays have other addresses.
-        left_out = ("_alone", "_codes", "_drawn", "_places", "_plays", "_points", "_row_kernels", "_table")
+        left_out = ("_alone", "_codes", "_drawn", "_places", "_plays", "_points", "_row_games", "_table")
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -180,8 +180,8 @@ class NativeReplay:
                 slot = game.gate.settle(target if model.kernels.program.scores == 0 else target > 0.0)
             if not window.has_room(len(model.features)):
                 window.reserve(len(model.features), 1, len(row), game.size)
-            kernel = self._row_kernels.get(game.player.is_plain) or self._make_row_kernel()
-            is_finite = kernel(
+            row_game = self._row_games.get(game.player.is_plain) or self._make_row_game()
+            is_finite = row_game.play(
                 *self._tables(),
                 game.replays,
                 slot,
@@ -210,9 +210,9 @@ class NativeReplay:
         if not is_finite:
             raise diverged()
 
-    def _make_row_kernel(self) -> Callable[..., bool]:
-        kernel = self._row_kernels[self.game.player.is_plain] = kernels.replay_row(self._play)
-        return kernel
+    def _make_row_game(self) -> type[kernels.RowGame]:
+        row_game = self._row_games[self.game.player.is_plain] = kernels.row_game(self._play)
+        return row_game
 
     def learn_frame(
         self,

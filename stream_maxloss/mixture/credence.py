@@ -44,13 +44,15 @@ from stream_maxloss.machine.compiled import inner, unfolded
 from stream_maxloss.mixture import fields as f
 from stream_maxloss.mixture.stepping import CLASSES
 
-__all__ = ["ALL_WRONG", "SURE_ROWS", "WRONG", "credence", "observe_label"]
+__all__ = ["ALL_WRONG", "FIRST_BORDER", "SURE_ROWS", "WRONG", "credence", "observe_label"]
 
 # Places in SCALE: sure rows and one more, which counts as right, or 0 where nobody counts them; the share of them that
 # was wrong; the log-odds from which on the mixture is sure; and the share of all rows that was wrong.
 SURE_ROWS, WRONG, BORDER, ALL_WRONG = 7, 8, 9, 10
 # Rows that are remembered, of the sure ones and of all.
 MEMORY = 5000.0
+# The log-odds at first, a probability of 95 %: the misses of a model that knows nothing yet are not wrong labels.
+FIRST_BORDER = 3.0
 # The share of the rows that are sure, and how far the border moves towards them: up at each sure row, down at others.
 SURE = 0.2
 PACE = 0.02

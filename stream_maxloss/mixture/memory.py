@@ -13,6 +13,7 @@ from stream_maxloss.focus.sum_tree import tree_layout
 from stream_maxloss.machine.covariance import FOUR
 from stream_maxloss.machine.lanes import LANES
 from stream_maxloss.mixture import fields as f
+from stream_maxloss.mixture.credence import FIRST_BORDER
 from stream_maxloss.mixture.experts import Level, rates_of, shares_of
 from stream_maxloss.mixture.lookup import LOOKUP, lookup_of
 from stream_maxloss.mixture.mixing import CUT, FIRST_ROWS, FIRST_VARIANCE, KNOTS, STACKS
@@ -369,6 +370,6 @@ def first_arrays(level: Level, window: int, kind: int, seed: int | None) -> Arra
         "table": table,
         "trust": trust,
         # One unit of loss to begin with; all rows count, and of hard ones those that are missed.
-        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0]),
+        "scale": np.array([0.0, 0.0, 0.0, 1.0, 0.5, 1.0, 0.5, 1.0, 0.0, FIRST_BORDER, 0.0]),
         "seen": np.zeros(seen_length(kind, 1)),
     }

@@ -61,7 +61,7 @@ class Doubt:
     """How often answers are wrong on the surest fifth of the rows."""
 
     def __init__(self):
-        self.border, self.outcomes, self.all_outcomes = 0.0, [0.0], []
+        self.border, self.outcomes, self.all_outcomes = 3.0, [0.0], []
 
     def observe(self, answer, label):
         """Take in the probability of each class, and the class that came."""
