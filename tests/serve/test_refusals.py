@@ -150,3 +150,23 @@ def test_arrow_buffers_that_would_fill_the_memory_are_refused_before_they_are_un
     assert (taken.status_code, taken.json()["learned"]) == (200, 1000)
     assert (refused.status_code, cut.status_code) == (400, 400)
     assert "when it is unpacked" in refused.json()["error"]
+
+
+def nested(depth: int, kind: type) -> object:
+    """Return a number within so many objects or lists."""
+    value: object = 1.0
+    for _ in range(depth):
+        value = {"a": value} if kind is dict else [value]
+    return {"z": value}
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+@pytest.mark.parametrize("depth", [1, 3, 20, 40, 60])
+@pytest.mark.parametrize("learned", [0, 50])
+def test_a_row_that_is_nested_is_explained_or_refused(served, rows, depth, kind, learned):
+    async def ask(client):
+        if learned:
+            await client.post("/learn", json=rows(learned))
+        return await client.post("/explain", json=nested(depth, kind))
+
+    assert served(ask).status_code in (200, 400, 409)
