@@ -48,6 +48,7 @@ SLOW = (
     "tests/run/test_kafka.py",
     "tests/scale/ray",
     "tests/serve/test_page.py",
+    "tests/tools/test_kafka_broker.py",
     "tests/torture",
 )
 
