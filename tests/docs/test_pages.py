@@ -30,6 +30,13 @@ def test_every_command_of_a_tutorial_prints_what_its_page_shows(page: Path, tmp_
     follow(page, tmp_path, {"PORT": str(free_port())})
 
 
+@pytest.mark.parametrize("page", [PROJECT / "README.md", DOCS / "commands" / "demo.md"], ids=lambda page: page.name)
+def test_the_demonstration_prints_the_table_that_a_page_shows(page: Path, tmp_path: Path) -> None:
+    printed = run_step(Step("maxloss demo 2> /dev/null", ""), tmp_path, {})
+    assert len(printed.splitlines()) == 6, printed
+    assert printed in page.read_text(encoding="utf-8"), f"it printed:\n{printed}"
+
+
 @pytest.mark.kafka
 @pytest.mark.xdist_group("kafka")
 def test_every_command_of_the_kafka_tutorial_prints_what_its_page_shows(kafka_broker: Any, tmp_path: Path) -> None:

@@ -77,7 +77,9 @@ def run_demo(rows: int, directory: Path, other: Popen[bytes]) -> None:
     path = prepare(directory)
     contest = Contest(make_models())
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
-    messages.say("the first run compiles kernels, which takes about half a minute; later runs start at once")
+    messages.say(
+        "the first run compiles kernels, which takes some ten seconds on two idle cores; later runs start at once"
+    )
     compile_kernels(other)
     writer = FileWriter(make_connections(rows), path)
     source = open_source(path, follow=True)
