@@ -74,14 +74,15 @@ class Misses:
 def run_demo(rows: int, directory: Path, other: Popen[bytes]) -> None:
     """Run the demonstration and print its table; the other process compiles a part of the kernels."""
     messages = Messages()
-    path = prepare(directory)
+    connections = make_connections(rows)
+    path = prepare(directory, connections.column_names)
     contest = Contest(make_models())
     messages.say(f"writing {rows:,} connections to {path} in the background, and following it")
     messages.say(
         "the first run compiles kernels, which takes some ten seconds on two idle cores; later runs start at once"
     )
     compile_kernels(other)
-    writer = FileWriter(make_connections(rows), path)
+    writer = FileWriter(connections, path)
     source = open_source(path, follow=True)
     source.open()
     started = time.perf_counter()
@@ -101,11 +102,16 @@ def run_demo(rows: int, directory: Path, other: Popen[bytes]) -> None:
     messages.say(f"try it yourself: maxloss tail {path} --target attack --slice-by kind")
 
 
-def prepare(directory: Path) -> Path:
+def prepare(directory: Path, columns: list[str]) -> Path:
     """Make the directory and return where the stream goes; a file of an earlier demonstration is removed."""
     path = directory / "connections.csv"
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not is_of_demonstration(path, columns):
+            raise UsageError(
+                "--directory must not hold a connections.csv that the demonstration did not write, "
+                f"got {str(directory)!r}; choose another one"
+            )
         path.unlink(missing_ok=True)
         path.touch()
         path.unlink()
@@ -114,6 +120,13 @@ def prepare(directory: Path) -> Path:
             f"--directory must be a writable directory, got {str(directory)!r}: {error.strerror}; choose another one"
         ) from error
     return path
+
+
+def is_of_demonstration(path: Path, columns: list[str]) -> bool:
+    """Return whether a file begins as the demonstration's does, or is empty, as one that was ended early leaves it."""
+    header = ",".join(f'"{name}"' for name in columns).encode()
+    with path.open("rb") as file:
+        return file.read(len(header) + 1) in (b"", header + b"\n")
 
 
 def follow(feed: RowFeed, writer: FileWriter, contest: Contest, rows: int, messages: Messages) -> None:

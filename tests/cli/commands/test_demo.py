@@ -80,3 +80,13 @@ def test_a_directory_that_is_a_file_is_one_line(maxloss, tmp_path):
     assert done.out == ""
     assert done.err.startswith("maxloss: --directory must be a writable directory, got")
     assert done.err.count("\n") == 1
+
+
+def test_a_file_of_somebody_else_is_left_alone(maxloss, tmp_path):
+    (tmp_path / "connections.csv").write_text("flow,attack\n1,true\n", encoding="utf-8")
+    done = maxloss("demo", "--rows", 1000, "--directory", tmp_path)
+    assert done.code == 2
+    assert done.err.startswith(
+        "maxloss: --directory must not hold a connections.csv that the demonstration did not write, got"
+    )
+    assert (tmp_path / "connections.csv").read_text(encoding="utf-8") == "flow,attack\n1,true\n"
